@@ -1,0 +1,1 @@
+"""Splitting an instance: symmetry reduction (stages and windows follow)."""

@@ -1,0 +1,1 @@
+"""The optical fabric: planes, switches, ports, delays."""

@@ -1,0 +1,1 @@
+"""Solver-neutral exact formulation: conflict pairs, precedence closure, arrays of a MILP."""

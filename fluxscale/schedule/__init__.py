@@ -1,0 +1,1 @@
+"""Schedules: op starts, planes of transfers, circuits over time; made, measured, saved."""

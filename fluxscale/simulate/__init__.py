@@ -1,0 +1,1 @@
+"""Executing a schedule in integer time, and measuring NIC buffers."""

@@ -1,0 +1,1 @@
+"""The contract between the framework and the solvers: parameters, outcome, status, registry."""

@@ -1,0 +1,1 @@
+"""The independent checker. It shares no code with anything that makes a schedule."""

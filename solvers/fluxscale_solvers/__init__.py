@@ -1,0 +1,1 @@
+"""Solvers that ship with fluxscale, found through its registry."""

@@ -1,0 +1,1 @@
+"""Adapters to third-party optimisation back ends."""
