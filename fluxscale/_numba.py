@@ -19,6 +19,8 @@ def kernel(function: F) -> F:
     return numba.njit(cache=True, nogil=True)(function)  # type: ignore[return-value]
 
 
-def inline_kernel(function: F) -> F:
-    """Compile a small helper that its callers should inline."""
-    return numba.njit(cache=True, nogil=True, inline="never")(function)  # type: ignore[return-value]
+
+
+def inlined(function: F) -> F:
+    """Compile a helper into its callers: handing over a dozen arrays costs more than what such a helper does."""
+    return numba.njit(inline="always")(function)  # type: ignore[return-value]

@@ -1,0 +1,215 @@
+"""Local search on port orders along the critical path.
+
+A solution is one topological order of all ops; the order on every port is the order in which its ops come. A move takes an edge of the
+critical path where an op waits for a port (u before v) and puts v, with those of its ancestors that stand between, before u or an
+earlier op of that port; or u, with its descendants, after v. The result is always a topological order, so every move decodes. Late
+acceptance (Burke and Bykov, "The late acceptance hill-climbing heuristic", EJOR 2017): a move is kept when it is no worse than the
+present order or than the one some moves ago.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fluxscale._numba import kernel
+from fluxscale.kernels.order_decode import BY_PORT, decode
+
+HISTORY = 40
+"""How many moves ago late acceptance compares with: long enough to leave a plateau, short enough for some thousand moves."""
+
+REACH = 4
+"""How many ops of the port back or forth a move may jump."""
+
+
+@kernel
+def _next_random(state):
+    """xorshift64*: 31 random bits; the same on every machine and numpy version."""
+    x = state[0]
+    x ^= x >> np.uint64(12)
+    x ^= x << np.uint64(25)
+    x ^= x >> np.uint64(27)
+    state[0] = x
+    return np.int64((x * np.uint64(0x2545F4914F6CDD1D)) >> np.uint64(33))
+
+
+@kernel
+def _share_port(u, v, leg_indptr, leg_option, option_tx_lane, option_rx_lane, option_plane, duplex):
+    """Whether two ops use one port."""
+    for i in range(leg_indptr[u], leg_indptr[u + 1]):
+        for j in range(leg_indptr[v], leg_indptr[v + 1]):
+            a, b = leg_option[i], leg_option[j]
+            if option_tx_lane[a] == option_tx_lane[b] or option_rx_lane[a] == option_rx_lane[b]:
+                return True
+            if duplex[option_plane[a]] and (
+                option_tx_lane[a] == option_rx_lane[b] - 1 or option_rx_lane[a] - 1 == option_tx_lane[b]
+            ):
+                return True
+    return False
+
+
+@kernel
+def _move_before(order, position, at, v, succ_indptr, succ_index, next_on_device, mark, stamp, scratch):
+    """Put v and its ancestors in ``order[at:position[v]]`` before the rest of that span; False if ``order[at]`` is an ancestor."""
+    stop = position[v]
+    mark[v] = stamp
+    for i in range(stop - 1, at - 1, -1):
+        op = order[i]
+        after = next_on_device[op]
+        hit = after >= 0 and mark[after] == stamp
+        if not hit:
+            for k in range(succ_indptr[op], succ_indptr[op + 1]):
+                if mark[succ_index[k]] == stamp:
+                    hit = True
+                    break
+        if hit:
+            if i == at:
+                return False
+            mark[op] = stamp
+    count = 0
+    write = at
+    for i in range(at, stop + 1):
+        op = order[i]
+        if mark[op] == stamp:
+            order[write] = op
+            write += 1
+        else:
+            scratch[count] = op
+            count += 1
+    for i in range(count):
+        order[write + i] = scratch[i]
+    for i in range(at, stop + 1):
+        position[order[i]] = i
+    return True
+
+
+@kernel
+def _move_after(order, position, u, stop, succ_indptr, succ_index, next_on_device, mark, stamp, scratch):
+    """Put u and its descendants in ``order[position[u]:stop + 1]`` after the rest of that span; False if ``order[stop]`` is one."""
+    at = position[u]
+    mark[u] = stamp
+    for i in range(at, stop + 1):
+        op = order[i]
+        if mark[op] != stamp:
+            continue
+        if i == stop:
+            return False
+        after = next_on_device[op]
+        if after >= 0:
+            mark[after] = stamp
+        for k in range(succ_indptr[op], succ_indptr[op + 1]):
+            mark[succ_index[k]] = stamp
+    count = 0
+    write = at
+    for i in range(at, stop + 1):
+        op = order[i]
+        if mark[op] == stamp:
+            scratch[count] = op
+            count += 1
+        else:
+            order[write] = op
+            write += 1
+    for i in range(count):
+        order[write + i] = scratch[i]
+    for i in range(at, stop + 1):
+        position[order[i]] = i
+    return True
+
+
+@kernel
+def search(
+    succ_indptr, succ_index, next_on_device, in_degree, op_ticks, plane_class, leg_indptr, option_indptr, option_plane,
+    option_tx_lane, option_rx_lane, delay, all_stop, duplex, boundary,
+    lane_free, peer, last_op, port_epoch, plane_open, plane_busy, plane_epoch,
+    order, bound, moves, seed, history,
+):  # numpydoc ignore=PR01  # fmt: skip
+    """Improve ``order`` in place by at most ``moves`` moves; stop at ``bound`` or when no op waits for a port on the critical path.
+
+    ``history`` int64 ``[HISTORY]`` carries late acceptance from call to call (fill with a large number at first). Returns the best
+    value, the moves tried, and how many of them were kept.
+    """
+    n = len(order)
+    position = np.empty(n, dtype=np.int32)
+    ready = np.empty(n, dtype=np.int64)
+    start = np.empty(n, dtype=np.int64)
+    leg_option = np.zeros(len(option_indptr) - 1, dtype=np.int32)
+    binder = np.empty(n, dtype=np.int32)
+    binding = np.empty(n, dtype=np.int8)
+    mark = np.zeros(n, dtype=np.int64)
+    scratch = np.empty(n, dtype=np.int32)
+    present = order.copy()
+    trial = order.copy()
+    edge_u = np.empty(n, dtype=np.int32)
+    edge_v = np.empty(n, dtype=np.int32)
+    state = np.empty(1, dtype=np.uint64)
+    state[0] = np.uint64(seed * 2 + 1)
+    value, final = decode(
+        succ_indptr, succ_index, next_on_device, in_degree, op_ticks, plane_class, leg_indptr, option_indptr, option_plane,
+        option_tx_lane, option_rx_lane, delay, all_stop, duplex, boundary,
+        lane_free, peer, last_op, port_epoch, plane_open, plane_busy, plane_epoch,
+        present, ready, start, leg_option, binder, binding,
+    )  # fmt: skip
+    best = value
+    present_final = final
+    stamp = 0
+    kept = 0
+    fresh = True
+    n_edges = 0
+    for move in range(moves):
+        if best <= bound:
+            return best, move, kept
+        if fresh:
+            n_edges = 0
+            op = present_final
+            while op >= 0:
+                if binding[op] == BY_PORT:
+                    edge_u[n_edges], edge_v[n_edges] = binder[op], op
+                    n_edges += 1
+                op = binder[op]
+            fresh = False
+        if n_edges == 0:
+            return best, move, kept
+        edge = _next_random(state) % n_edges
+        u, v = edge_u[edge], edge_v[edge]
+        jump = _next_random(state) % REACH
+        stamp += 1
+        trial[:] = present
+        for i in range(n):
+            position[present[i]] = i
+        if _next_random(state) % 3 < 2:
+            at = position[u]
+            i = at - 1
+            while jump > 0 and i >= 0 and at - i < n // 4 + 64:
+                if _share_port(trial[i], v, leg_indptr, leg_option, option_tx_lane, option_rx_lane, option_plane, duplex):
+                    at = i
+                    jump -= 1
+                i -= 1
+            moved = _move_before(trial, position, at, v, succ_indptr, succ_index, next_on_device, mark, stamp, scratch)
+        else:
+            at = position[v]
+            i = at + 1
+            while jump > 0 and i < n and i - at < n // 4 + 64:
+                if _share_port(trial[i], u, leg_indptr, leg_option, option_tx_lane, option_rx_lane, option_plane, duplex):
+                    at = i
+                    jump -= 1
+                i += 1
+            moved = _move_after(trial, position, u, at, succ_indptr, succ_index, next_on_device, mark, stamp, scratch)
+        if not moved:
+            continue
+        new_value, final = decode(
+            succ_indptr, succ_index, next_on_device, in_degree, op_ticks, plane_class, leg_indptr, option_indptr, option_plane,
+            option_tx_lane, option_rx_lane, delay, all_stop, duplex, boundary,
+            lane_free, peer, last_op, port_epoch, plane_open, plane_busy, plane_epoch,
+            trial, ready, start, leg_option, binder, binding,
+        )  # fmt: skip
+        slot = move % len(history)
+        if new_value <= value or new_value <= history[slot]:
+            value, present_final = new_value, final
+            present[:] = trial
+            kept += 1
+            fresh = True
+            if value < best:
+                best = value
+                order[:] = present
+        if value < history[slot]:
+            history[slot] = value
+    return best, moves, kept
