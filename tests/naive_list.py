@@ -14,6 +14,7 @@ class NaivePorts:
         self.instance = instance
         self.lane_free = {}
         self.circuit = {}
+        self.up = {}
         self.epoch_of = {}
         planes = range(instance.n_planes)
         self.epoch = dict.fromkeys(planes, 0)
@@ -42,12 +43,12 @@ class NaivePorts:
         ports, circuit = self.ends(leg, plane)
         delay = int(self.instance.plane_delay_ticks[plane])
         lanes_free = [self.lane_free.get(lane, 0) for lane in self.lanes(leg, plane)]
-        if self.instance.plane_all_stop[plane]:
+        if self.instance.plane_all_stop[plane] and delay > 0:
             if self.fits_epoch(leg, plane):
                 return max(ready, self.opened[plane], *lanes_free)
             return max(ready, self.busy[plane] + delay)
         if all(self.circuit.get(p) == circuit for p in ports):
-            return max(ready, *lanes_free)
+            return max(ready, self.up[ports[0]], *lanes_free)
         time = max(ready, delay) if self.instance.boundary == DARK else ready
         for port in ports:
             held = self.circuit.get(port)
@@ -56,11 +57,13 @@ class NaivePorts:
 
     def commit(self, legs, planes, end):
         for leg, plane in zip(legs, planes, strict=True):
-            if self.instance.plane_all_stop[plane] and not self.fits_epoch(leg, plane):
+            if self.instance.plane_all_stop[plane] and self.instance.plane_delay_ticks[plane] > 0 and not self.fits_epoch(leg, plane):
                 self.epoch[plane] += 1
                 self.opened[plane] = self.busy[plane] + int(self.instance.plane_delay_ticks[plane])
         for leg, plane in zip(legs, planes, strict=True):
             ports, circuit = self.ends(leg, plane)
+            if any(self.circuit.get(p) != circuit for p in ports):
+                self.up.update(dict.fromkeys(ports, self.earliest(leg, plane, 0)))
             for lane in self.lanes(leg, plane):
                 self.lane_free[lane] = end
             for port in ports:

@@ -101,10 +101,11 @@ def all_stop_rows(
     while at < len(order):
         stop = at + 1
         cluster_end = leg_end[order[at]]
-        while stop < len(order) and leg_start[order[stop]] - cluster_end < max(delay, 1):
+        while stop < len(order) and leg_start[order[stop]] - cluster_end < delay:
             cluster_end = max(cluster_end, leg_end[order[stop]])
             stop += 1
-        fits = True
+        # a cyclic plane keeps its first epoch small: the last circuits may then stay over the wrap
+        fits = boundary != CYCLIC or at == 0
         for i in range(at, stop):
             leg = order[i]
             tx, rx = leg_tx[leg], leg_rx[leg]

@@ -19,7 +19,7 @@ from fluxscale.kernels.ports import commit, op_duration, op_earliest, reset
 def list_schedule(
     succ_indptr, succ_index, next_on_device, in_degree, op_ticks, plane_class, leg_indptr, option_indptr, option_plane,
     option_tx_lane, option_rx_lane, delay, all_stop, duplex, boundary,
-    lane_free, peer, last_op, port_epoch, plane_open, plane_busy, plane_epoch,
+    lane_free, peer, last_op, port_open, port_epoch, plane_open, plane_busy, plane_epoch,
     rank, op_of_rank, offset, coarse, start, leg_option, order,
 ):  # numpydoc ignore=PR01  # fmt: skip
     """Schedule every op; returns how many were reached (n, unless the precedence has a cycle).
@@ -31,7 +31,7 @@ def list_schedule(
     commitment, a topological order).
     """
     n = len(start)
-    reset(delay, boundary, lane_free, peer, last_op, port_epoch, plane_open, plane_busy, plane_epoch)
+    reset(delay, boundary, lane_free, peer, last_op, port_open, port_epoch, plane_open, plane_busy, plane_epoch)
     waiting = in_degree.copy()
     ready = np.zeros(n, dtype=np.int64)
     keys = np.empty(n + 1, dtype=np.int64)
@@ -55,7 +55,7 @@ def list_schedule(
             if leg_indptr[op] < leg_indptr[op + 1]:
                 time = op_earliest(
                     op, ready[op], leg_indptr, option_indptr, option_plane, option_tx_lane, option_rx_lane, delay, all_stop,
-                    duplex, boundary, lane_free, peer, port_epoch, plane_open, plane_busy, plane_epoch, leg_option,
+                    duplex, boundary, lane_free, peer, port_open, port_epoch, plane_open, plane_busy, plane_epoch, leg_option,
                 )  # fmt: skip
                 if with_offset:
                     time += offset[op]
@@ -74,7 +74,7 @@ def list_schedule(
         op = op_of_rank[root & rank_mask]
         time = op_earliest(
             op, ready[op], leg_indptr, option_indptr, option_plane, option_tx_lane, option_rx_lane, delay, all_stop,
-            duplex, boundary, lane_free, peer, port_epoch, plane_open, plane_busy, plane_epoch, leg_option,
+            duplex, boundary, lane_free, peer, port_open, port_epoch, plane_open, plane_busy, plane_epoch, leg_option,
         )  # fmt: skip
         key = (((time + offset[op] if with_offset else time) >> coarse) << rank_bits) | rank[op]
         size = heap_pop(keys, size)
@@ -87,8 +87,8 @@ def list_schedule(
         done += 1
         end = time + op_duration(op, op_ticks, plane_class, leg_indptr, option_plane, leg_option)
         commit(
-            op, end, leg_indptr, option_plane, option_tx_lane, option_rx_lane, delay, all_stop, duplex,
-            lane_free, peer, last_op, port_epoch, plane_open, plane_busy, plane_epoch, leg_option,
+            op, end, leg_indptr, option_plane, option_tx_lane, option_rx_lane, delay, all_stop, duplex, boundary,
+            lane_free, peer, last_op, port_open, port_epoch, plane_open, plane_busy, plane_epoch, leg_option,
         )  # fmt: skip
         depth = release(op, end, succ_indptr, succ_index, next_on_device, ready, waiting, stack, depth)
     return done

@@ -2,20 +2,19 @@
 
 A solution is one topological order of all ops; the order on every port is the order in which its ops come. A move takes an edge of the
 critical path where an op waits for a port (u before v) and puts v, with those of its ancestors that stand between, before u or an
-earlier op of that port; or u, with its descendants, after v. The result is always a topological order, so every move decodes. Late
-acceptance (Burke and Bykov, "The late acceptance hill-climbing heuristic", EJOR 2017): a move is kept when it is no worse than the
-present order or than the one some moves ago.
+earlier op of that port; or u, with its descendants, after v. The result is always a topological order, so every move decodes. Moves are
+accepted by simulated annealing (Kirkpatrick, Gelatt and Vecchi, Science 1983): late acceptance was tried and got stuck some 20 ms higher
+on the 405B pipeline.
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from fluxscale._numba import kernel
-from fluxscale.kernels.order_decode import BY_PORT, decode
-
-HISTORY = 40
-"""How many moves ago late acceptance compares with: long enough to leave a plateau, short enough for some thousand moves."""
+from fluxscale.kernels.order_decode import BY_PORT, decode, evaluate
 
 REACH = 4
 """How many ops of the port back or forth a move may jump."""
@@ -119,13 +118,14 @@ def _move_after(order, position, u, stop, succ_indptr, succ_index, next_on_devic
 def search(
     succ_indptr, succ_index, next_on_device, in_degree, op_ticks, plane_class, leg_indptr, option_indptr, option_plane,
     option_tx_lane, option_rx_lane, delay, all_stop, duplex, boundary,
-    lane_free, peer, last_op, port_epoch, plane_open, plane_busy, plane_epoch,
-    order, bound, moves, seed, history,
+    lane_free, peer, last_op, port_open, port_epoch, plane_open, plane_busy, plane_epoch,
+    order, tail, bound, moves, seed, heat, cooling, every, saved_ready, saved_lanes, saved_ports, saved_planes,
 ):  # numpydoc ignore=PR01  # fmt: skip
     """Improve ``order`` in place by at most ``moves`` moves; stop at ``bound`` or when no op waits for a port on the critical path.
 
-    ``history`` int64 ``[HISTORY]`` carries late acceptance from call to call (fill with a large number at first). Returns the best
-    value, the moves tried, and how many of them were kept.
+    ``tail`` int64 ``[n]``: longest path behind each op. ``heat`` (ticks) is the annealing temperature, multiplied by ``cooling`` at each
+    move. ``every`` and the ``saved`` arrays: see :func:`fluxscale.kernels.order_decode.decode`. Returns the best value, the moves
+    tried, and how many of them were kept.
     """
     n = len(order)
     position = np.empty(n, dtype=np.int32)
@@ -145,8 +145,8 @@ def search(
     value, final = decode(
         succ_indptr, succ_index, next_on_device, in_degree, op_ticks, plane_class, leg_indptr, option_indptr, option_plane,
         option_tx_lane, option_rx_lane, delay, all_stop, duplex, boundary,
-        lane_free, peer, last_op, port_epoch, plane_open, plane_busy, plane_epoch,
-        present, ready, start, leg_option, binder, binding,
+        lane_free, peer, last_op, port_open, port_epoch, plane_open, plane_busy, plane_epoch,
+        present, ready, start, leg_option, binder, binding, every, saved_ready, saved_lanes, saved_ports, saved_planes,
     )  # fmt: skip
     best = value
     present_final = final
@@ -177,6 +177,7 @@ def search(
             position[present[i]] = i
         if _next_random(state) % 3 < 2:
             at = position[u]
+            position_before = at
             i = at - 1
             while jump > 0 and i >= 0 and at - i < n // 4 + 64:
                 if _share_port(trial[i], v, leg_indptr, leg_option, option_tx_lane, option_rx_lane, option_plane, duplex):
@@ -186,6 +187,7 @@ def search(
             moved = _move_before(trial, position, at, v, succ_indptr, succ_index, next_on_device, mark, stamp, scratch)
         else:
             at = position[v]
+            position_before = position[u]
             i = at + 1
             while jump > 0 and i < n and i - at < n // 4 + 64:
                 if _share_port(trial[i], u, leg_indptr, leg_option, option_tx_lane, option_rx_lane, option_plane, duplex):
@@ -195,21 +197,28 @@ def search(
             moved = _move_after(trial, position, u, at, succ_indptr, succ_index, next_on_device, mark, stamp, scratch)
         if not moved:
             continue
-        new_value, final = decode(
+        # Metropolis' rule turned round: draw first, so that the evaluation can stop at the limit
+        chance = (_next_random(state) + 1) / 2147483648.0
+        limit = value + np.int64(-heat * math.log(chance))
+        heat *= cooling
+        first = min(at, position_before)
+        new_value = evaluate(
             succ_indptr, succ_index, next_on_device, in_degree, op_ticks, plane_class, leg_indptr, option_indptr, option_plane,
             option_tx_lane, option_rx_lane, delay, all_stop, duplex, boundary,
-            lane_free, peer, last_op, port_epoch, plane_open, plane_busy, plane_epoch,
-            trial, ready, start, leg_option, binder, binding,
+            lane_free, peer, last_op, port_open, port_epoch, plane_open, plane_busy, plane_epoch,
+            trial, ready, leg_option, tail, limit, first, every, saved_ready, saved_lanes, saved_ports, saved_planes,
         )  # fmt: skip
-        slot = move % len(history)
-        if new_value <= value or new_value <= history[slot]:
-            value, present_final = new_value, final
+        if new_value <= limit:
             present[:] = trial
+            value, present_final = decode(
+                succ_indptr, succ_index, next_on_device, in_degree, op_ticks, plane_class, leg_indptr, option_indptr,
+                option_plane, option_tx_lane, option_rx_lane, delay, all_stop, duplex, boundary,
+                lane_free, peer, last_op, port_open, port_epoch, plane_open, plane_busy, plane_epoch,
+                present, ready, start, leg_option, binder, binding, every, saved_ready, saved_lanes, saved_ports, saved_planes,
+            )  # fmt: skip
             kept += 1
             fresh = True
             if value < best:
                 best = value
                 order[:] = present
-        if value < history[slot]:
-            history[slot] = value
     return best, moves, kept

@@ -47,11 +47,13 @@ class Problem(NamedTuple):
 
 
 class Ports(NamedTuple):
-    """State of all ports: free times of lanes; peer port (the circuit) and last op of ports; epochs of all-stop planes."""
+    """State of all ports: free times of lanes; peer port (the circuit), last op, earliest time at which the circuit can be up (only kept
+    for duplex ports, where the other direction may still be free from before it); epochs of all-stop planes."""
 
     lane_free: Ints
     peer: Ints
     last_op: Ints
+    port_open: Ints
     port_epoch: Ints
     plane_open: Ints
     plane_busy: Ints
@@ -65,6 +67,7 @@ def new_ports(n_planes: int, n_endpoints: int) -> Ports:
         np.zeros(lanes, dtype=np.int64),
         np.full(lanes, -1, dtype=np.int32),
         np.full(lanes, -1, dtype=np.int32),
+        np.zeros(lanes, dtype=np.int64),
         np.full(lanes, -1, dtype=np.int32),
         np.zeros(n_planes, dtype=np.int64),
         np.zeros(n_planes, dtype=np.int64),
@@ -73,11 +76,12 @@ def new_ports(n_planes: int, n_endpoints: int) -> Ports:
 
 
 @inlined
-def reset(delay, boundary, lane_free, peer, last_op, port_epoch, plane_open, plane_busy, plane_epoch):  # numpydoc ignore=PR01
+def reset(delay, boundary, lane_free, peer, last_op, port_open, port_epoch, plane_open, plane_busy, plane_epoch):  # numpydoc ignore=PR01
     """Put all ports at time 0 with the boundary's circuits (none, or whatever comes first)."""
     lane_free[:] = 0
     peer[:] = -1
     last_op[:] = -1
+    port_open[:] = 0
     port_epoch[:] = -1
     plane_busy[:] = 0
     plane_epoch[:] = 0
@@ -87,7 +91,7 @@ def reset(delay, boundary, lane_free, peer, last_op, port_epoch, plane_open, pla
 
 @inlined
 def option_earliest(
-    ready, plane, a, b, delay, all_stop, duplex, boundary, lane_free, peer, port_epoch, plane_open, plane_busy, plane_epoch
+    ready, plane, a, b, delay, all_stop, duplex, boundary, lane_free, peer, port_open, port_epoch, plane_open, plane_busy, plane_epoch
 ):  # numpydoc ignore=PR01
     """Earliest start of a leg on the lanes ``a`` (transmit) and ``b`` (receive) of one plane, given all that is committed."""
     port_b = b - 1 if duplex[plane] else b
@@ -109,13 +113,15 @@ def option_earliest(
             free_b += delay[plane]
         if boundary == DARK:
             ready = max(ready, delay[plane])
+    elif duplex[plane]:
+        ready = max(ready, port_open[a])
     return max(ready, free_a, free_b)
 
 
 @inlined
 def op_earliest(
     op, ready, leg_indptr, option_indptr, option_plane, option_tx_lane, option_rx_lane, delay, all_stop, duplex, boundary,
-    lane_free, peer, port_epoch, plane_open, plane_busy, plane_epoch, leg_option,
+    lane_free, peer, port_open, port_epoch, plane_open, plane_busy, plane_epoch, leg_option,
 ):  # numpydoc ignore=PR01  # fmt: skip
     """Earliest start of an op with legs; picks each leg's option (earliest start, then first) into ``leg_option``."""
     start = ready
@@ -123,12 +129,12 @@ def op_earliest(
         option = option_indptr[leg]
         best = option_earliest(
             ready, option_plane[option], option_tx_lane[option], option_rx_lane[option], delay, all_stop, duplex, boundary,
-            lane_free, peer, port_epoch, plane_open, plane_busy, plane_epoch,
+            lane_free, peer, port_open, port_epoch, plane_open, plane_busy, plane_epoch,
         )  # fmt: skip
         for other in range(option + 1, option_indptr[leg + 1]):
             time = option_earliest(
                 ready, option_plane[other], option_tx_lane[other], option_rx_lane[other], delay, all_stop, duplex, boundary,
-                lane_free, peer, port_epoch, plane_open, plane_busy, plane_epoch,
+                lane_free, peer, port_open, port_epoch, plane_open, plane_busy, plane_epoch,
             )  # fmt: skip
             if time < best:
                 best, option = time, other
@@ -150,8 +156,8 @@ def op_duration(op, op_ticks, plane_class, leg_indptr, option_plane, leg_option)
 
 @inlined
 def commit(
-    op, end, leg_indptr, option_plane, option_tx_lane, option_rx_lane, delay, all_stop, duplex,
-    lane_free, peer, last_op, port_epoch, plane_open, plane_busy, plane_epoch, leg_option,
+    op, end, leg_indptr, option_plane, option_tx_lane, option_rx_lane, delay, all_stop, duplex, boundary,
+    lane_free, peer, last_op, port_open, port_epoch, plane_open, plane_busy, plane_epoch, leg_option,
 ):  # numpydoc ignore=PR01  # fmt: skip
     """Append an op's legs to their ports until ``end``."""
     first, stop = leg_indptr[op], leg_indptr[op + 1]
@@ -170,6 +176,13 @@ def commit(
         plane = option_plane[option]
         a, b = option_tx_lane[option], option_rx_lane[option]
         port_b = b - 1 if duplex[plane] else b
+        if duplex[plane] and not all_stop[plane] and (peer[a] != port_b or peer[port_b] != a):
+            up = option_earliest(
+                0, plane, a, b, delay, all_stop, duplex, boundary, lane_free, peer, port_open, port_epoch,
+                plane_open, plane_busy, plane_epoch,
+            )  # fmt: skip
+            port_open[a] = up
+            port_open[port_b] = up
         lane_free[a] = end
         lane_free[b] = end
         peer[a] = port_b

@@ -39,6 +39,11 @@ def op_ends(instance: Instance, op_start_ticks: Ints, leg_plane: Ints) -> Ints:
     return op_start_ticks + duration
 
 
+def stopping_planes(instance: Instance) -> Ints:
+    """Which planes stop as a whole, bool ``[P]``: without a delay there is no dark time to stop for, so those change port by port."""
+    return instance.plane_all_stop & (instance.plane_delay_ticks > 0)
+
+
 def make_schedule(instance: Instance, op_start_ticks: Ints, leg_plane: Ints) -> Schedule:
     """Derive the circuits that carry a plan, and its iteration time.
 
@@ -68,11 +73,12 @@ def make_schedule(instance: Instance, op_start_ticks: Ints, leg_plane: Ints) -> 
     )
     order = np.argsort(leg_start, kind="stable")
     delay = instance.plane_delay_ticks
+    all_stop = stopping_planes(instance)
     n_rows = per_port_rows(
         order, leg_start, leg_end, leg_plane, instance.leg_tx, instance.leg_rx, instance.n_endpoints, delay, instance.plane_duplex,
-        instance.plane_all_stop, instance.boundary, *rows,
+        all_stop, instance.boundary, *rows,
     )  # fmt: skip
-    for plane in np.flatnonzero(instance.plane_all_stop):
+    for plane in np.flatnonzero(all_stop):
         n_rows = all_stop_rows(
             order[leg_plane[order] == plane], leg_start, leg_end, instance.leg_tx, instance.leg_rx, plane, instance.n_endpoints,
             delay[plane], bool(instance.plane_duplex[plane]), instance.boundary, *rows, n_rows,
@@ -90,7 +96,7 @@ def _just_in_time_openings(
 ) -> Ints:
     """Open a cyclic all-stop plane's first epoch only when its first leg starts: the wrap may have to change the plane before."""
     row_from = row_from.copy()
-    for plane in np.flatnonzero(instance.plane_all_stop):
+    for plane in np.flatnonzero(stopping_planes(instance)):
         mine = row_plane == plane
         if mine.any():
             row_from[mine & (row_from == 0)] = leg_start[leg_plane == plane].min()
@@ -119,11 +125,12 @@ def _wrap_period(
     ports, rows = ports[order], rows[order]
     new = np.flatnonzero(np.r_[True, ports[1:] != ports[:-1]])
     first, last = rows[new], rows[np.r_[new[1:], len(rows)] - 1]
-    per_port = ~instance.plane_all_stop[plane[first]]
+    all_stop = stopping_planes(instance)
+    per_port = ~all_stop[plane[first]]
     differ = ((tx[first] != tx[last]) | (rx[first] != rx[last])) & per_port
     need = (up_to[last] + instance.plane_delay_ticks[plane[first]] - up_from[first])[differ]
     period = int(need.max(initial=0))
-    for p in np.flatnonzero(instance.plane_all_stop):
+    for p in np.flatnonzero(all_stop):
         mine = np.flatnonzero(plane == p)
         if not len(mine):
             continue

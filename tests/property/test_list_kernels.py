@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -9,11 +11,11 @@ from fluxscale.errors import InfeasibleError
 from fluxscale.instance.derived import derive
 from fluxscale.kernels.list_schedule import list_schedule
 from fluxscale.kernels.order_decode import decode
-from fluxscale.kernels.order_search import HISTORY, search
+from fluxscale.kernels.order_search import search
 from fluxscale.kernels.ports import new_ports
 from fluxscale.solving.protocol import SolveParams
 from fluxscale_solvers.heuristics.inputs import prepare
-from fluxscale_solvers.heuristics.list_scheduling import ListScheduling, run_rule
+from fluxscale_solvers.heuristics.list_scheduling import ListScheduling, run_rule, saved_states
 from fluxscale_solvers.heuristics.rules import FIXED_RULES, random_rule, rank_and_offset
 from tests.naive_list import naive_decode, naive_list
 from tests.property import exact_instances
@@ -71,7 +73,7 @@ def test_decode_equals_its_twin_and_repeats_the_list_schedule(seed):
     ports = new_ports(prepared.n_planes, prepared.n_endpoints)
     start, option = np.empty(n, dtype=np.int64), np.zeros(instance.n_legs, dtype=np.int32)
     ready, binder, binding = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int8)
-    value, _ = decode(*prepared.problem, *ports, found.order, ready, start, option, binder, binding)
+    value, _ = decode(*prepared.problem, *ports, found.order, ready, start, option, binder, binding, *saved_states(n, prepared, 0))
     assert start.tolist() == found.start.tolist()
     _, _, options = old_numbering(instance, prepared, np.zeros(n), np.zeros(0))
     twin_start, twin_end = naive_decode(instance, prepared.op_of[found.order].tolist(), options)
@@ -79,13 +81,16 @@ def test_decode_equals_its_twin_and_repeats_the_list_schedule(seed):
     assert value == max(twin_end.values())
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_simple_kernel_equals_the_general_one(seed):
-    instance = random_instance(seed, 9)
-    prepared = prepare(instance)
-    if not prepared.simple:
-        pytest.skip("this instance has planes to choose, duplex ports or all-stop planes")
-    for rule in RULES:
+def test_simple_kernel_equals_the_general_one():
+    simple = [
+        (seed, instance, prepared)
+        for seed in range(200)
+        for instance in [random_instance(seed, 9)]
+        for prepared in [prepare(instance)]
+        if prepared.simple
+    ]
+    assert len(simple) >= 20
+    for (seed, instance, prepared), rule in itertools.product(simple, RULES):
         found = run_rule(instance, prepared, rule, seed)
         start, order = np.empty_like(found.start), np.empty_like(found.order)
         option = np.zeros(instance.n_legs, dtype=np.int32)
@@ -104,7 +109,7 @@ def test_search_keeps_a_topological_order_and_never_gets_worse(seed):
     order = found.order.copy()
     ports = new_ports(prepared.n_planes, prepared.n_endpoints)
     makespan = max(naive_decode(instance, prepared.op_of[order].tolist(), old_numbering(instance, prepared, order, [])[2])[1].values())
-    value, _, _ = search(*prepared.problem, *ports, order, 0, 300, seed + 1, np.full(HISTORY, makespan + 5, dtype=np.int64))
+    value, _, _ = search(*prepared.problem, *ports, order, prepared.tail, 0, 300, seed + 1, 5.0, 0.99, *saved_states(instance.n_ops, prepared, 4))
     assert sorted(order.tolist()) == list(range(instance.n_ops))
     at = {op: i for i, op in enumerate(prepared.op_of[order].tolist())}
     for op in range(instance.n_ops):

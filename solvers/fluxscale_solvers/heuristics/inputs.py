@@ -13,6 +13,7 @@ from fluxscale.errors import InfeasibleError
 from fluxscale.instance.derived import derive
 from fluxscale.instance.instance import DARK, Instance
 from fluxscale.kernels.ports import Problem
+from fluxscale.schedule.circuits import stopping_planes
 from fluxscale.solving.protocol import Plan
 from fluxscale_solvers.heuristics.gangs import fixed_gang_planes
 
@@ -110,14 +111,14 @@ def prepare(instance: Instance) -> Prepared:
         option_tx_lane=((base + instance.leg_tx[leg]) * 2).astype(np.int32),
         option_rx_lane=((base + instance.leg_rx[leg]) * 2 + 1).astype(np.int32),
         delay=instance.plane_delay_ticks,
-        all_stop=instance.plane_all_stop,
+        all_stop=stopping_planes(instance),
         duplex=instance.plane_duplex,
         boundary=instance.boundary,
     )
     simple = bool(
         (counts == 1).all()
         and not instance.plane_duplex.any()
-        and not instance.plane_all_stop.any()
+        and not problem.all_stop.any()
         and problem.op_ticks.shape[1] == 1
     )
     return Prepared(

@@ -15,7 +15,7 @@ from fluxscale.instance.instance import CYCLIC, Instance
 from fluxscale.kernels.list_schedule import list_schedule
 from fluxscale.kernels.list_simple import list_schedule_simple
 from fluxscale.kernels.order_decode import decode
-from fluxscale.kernels.order_search import HISTORY, search
+from fluxscale.kernels.order_search import search
 from fluxscale.kernels.ports import new_ports
 from fluxscale.schedule.circuits import make_schedule
 from fluxscale.seeds import child_seed
@@ -28,6 +28,12 @@ Ints = npt.NDArray[Any]
 
 DEFAULT_WORK = 100_000_000
 """Default work limit in op placements (rules and moves alike): some five seconds of one core."""
+
+CHECKPOINTS = 16
+"""States kept of a decoded order, so that a move is evaluated from just before where it changes something."""
+
+HOT, COLD = 0.4, 0.02
+"""Temperature of the annealing at its start and end, in reconfiguration delays."""
 
 SEARCH_STARTS = 3
 """How many of the best rules' schedules the local search starts from."""
@@ -188,6 +194,20 @@ def _value(instance: Instance, prepared: Prepared, start: Ints, leg_option: Ints
     return int((start + duration).max(initial=0))
 
 
+def saved_states(n_ops: int, prepared: Prepared, rows: int) -> tuple[int, Ints, Ints, Ints, Ints]:
+    """Room for ``rows`` states of a decoding (0: none), with the distance in ops between two of them."""
+    every = -(-n_ops // rows) if rows else 0
+    rows = -(-n_ops // every) if every else 0
+    lanes = prepared.n_planes * prepared.n_endpoints * 2
+    return (
+        every,
+        np.empty((rows, n_ops), dtype=np.int64),
+        np.empty((rows, 2, lanes), dtype=np.int64),
+        np.empty((rows, 3, lanes), dtype=np.int32),
+        np.empty((rows, 3, prepared.n_planes), dtype=np.int64),
+    )
+
+
 def _improve(
     instance: Instance, prepared: Prepared, begin: Candidate, moves: int, target: int, seed: int, deadline: float, stats: dict[str, Any]
 ) -> Candidate:
@@ -195,19 +215,18 @@ def _improve(
     if moves <= 0:
         return begin
     ports = new_ports(prepared.n_planes, prepared.n_endpoints)
+    saved = saved_states(instance.n_ops, prepared, CHECKPOINTS)
     order = begin.order.copy()
-    slack = int(prepared.problem.delay.max(initial=0))
+    slack = max(1.0, float(prepared.problem.delay.max(initial=0)))
     per_slice = max(16, 5_000_000 // max(1, instance.n_ops))
-    done = rounds = 0
-    value = begin.value
+    cooling = (COLD / HOT) ** (1 / moves)
+    done = 0
     while done < moves and time.perf_counter() < deadline:
         asked = min(per_slice, moves - done)
-        # each slice starts at the best order and may first climb by up to a delay, less in later slices of a round of four
-        history = np.full(HISTORY, value + slack // (1 << rounds % 4), dtype=np.int64)
-        rounds += 1
         value, tried, kept = search(
-            *prepared.problem, *ports, order, target, asked, child_seed(seed, done) >> 2, history
-        )
+            *prepared.problem, *ports, order, prepared.tail, target, asked, child_seed(seed, done) >> 2,
+            HOT * slack * cooling**done, cooling, *saved,
+        )  # fmt: skip
         stats["moves"] += int(tried)
         stats["moves_kept"] += int(kept)
         done += asked
@@ -216,7 +235,7 @@ def _improve(
     start = np.empty(instance.n_ops, dtype=np.int64)
     leg_option = np.zeros(instance.n_legs, dtype=np.int32)
     ready, binder = np.empty_like(start), np.empty(instance.n_ops, dtype=np.int32)
-    decode(*prepared.problem, *ports, order, ready, start, leg_option, binder, np.empty(instance.n_ops, dtype=np.int8))
+    decode(*prepared.problem, *ports, order, ready, start, leg_option, binder, np.empty(instance.n_ops, dtype=np.int8), *saved_states(instance.n_ops, prepared, 0))
     value = _value(instance, prepared, start, leg_option)
     if value >= begin.value:
         return begin

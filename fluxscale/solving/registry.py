@@ -1,0 +1,89 @@
+"""Solvers by name: the built-in ones, and those of other packages (entry-point group ``fluxscale.solvers``).
+
+Names map to ``module:attribute`` text, so listing them imports nothing and the framework knows no concrete solver.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from importlib.metadata import entry_points
+from types import MappingProxyType
+
+from fluxscale.errors import BackendError, InputError, UnsupportedError, did_you_mean
+from fluxscale.solving.protocol import Solver
+
+GROUP = "fluxscale.solvers"
+"""Entry-point group for third-party solvers."""
+
+BUILT_IN = MappingProxyType(
+    {
+        "exact-cpsat": "fluxscale_solvers.exact.cpsat:ExactCpSat",
+        "exact-milp": "fluxscale_solvers.exact.milp:ExactMilp",
+        "list": "fluxscale_solvers.heuristics.list_scheduling:ListScheduling",
+    }
+)
+"""Solvers that ship with fluxscale; they need no entry point, so a checkout finds them too."""
+
+NOT_BUILT_YET = (
+    "stage-window",
+    "ideal-packet",
+    "static",
+    "rotor",
+    "rotor-vlb",
+    "periodic-bvn",
+    "periodic-solstice",
+    "periodic-eclipse",
+    "periodic-spectra",
+    "on-demand",
+    "on-demand-ahead",
+    "sunflow",
+)
+"""Names that the documents promise and this version does not have."""
+
+
+@functools.cache
+def _table() -> dict[str, str]:
+    added = {point.name: point.value for point in entry_points(group=GROUP)}
+    return added | dict(BUILT_IN)
+
+
+def solver_names() -> list[str]:
+    """Names of all solvers that can be asked for (``auto`` is not a solver), in alphabetical order."""
+    return sorted(_table())
+
+
+def get_solver(name: str) -> Solver:
+    """Build the solver of a name.
+
+    Parameters
+    ----------
+    name
+        As :func:`solver_names` lists it.
+
+    Raises
+    ------
+    UnsupportedError
+        If the name belongs to a solver that is not built yet.
+    InputError
+        If nobody knows the name.
+    BackendError
+        If the solver cannot be imported or built.
+    """
+    table = _table()
+    if name not in table:
+        if name in NOT_BUILT_YET:
+            raise UnsupportedError(
+                "this solver is not built yet", field="solver", value=name, maybe=f"use {', '.join(solver_names())}."
+            )
+        raise InputError("unknown solver", field="solver", value=name, maybe=did_you_mean(name, [*table, "auto"]))
+    module, _, attribute = table[name].partition(":")
+    try:
+        target = functools.reduce(getattr, attribute.split("."), importlib.import_module(module))
+        return target()  # type: ignore[operator]
+    except Exception as error:
+        # A plug-in may fail in any way at all; whichever it is, the back end is not there.
+        reason = f"{type(error).__name__}: {error}"
+        raise BackendError(
+            f"solver {name!r} cannot be loaded from {table[name]} ({reason}). Maybe: run fluxscale doctor."
+        ) from error
