@@ -37,6 +37,7 @@ def test_shown_output_is_what_is_printed(block, outputs):
 def test_wall_times_do_not_count():
     assert stable("gap   0 %\nwall time  solve 1 s") == stable("gap 0 %\nwall time  solve 2 s")
     assert stable("gap 0 %") != stable("gap 1 %")
+    assert stable("schedule   f7b5d647") == []
 
 
 def test_two_commands_of_the_main_job():

@@ -19,16 +19,16 @@ Ints = npt.NDArray[Any]
 def check_all_stop(facts: Facts, rows: Rows) -> Iterator[Finding]:
     """FX011, FX010: planes with the all-stop rule are silent while circuits are set, and so they are across the period.
 
-    A row that goes on with the circuit that both its ports held last sets nothing. With a preset or cyclic boundary the first circuit
-    of two ports that held nothing yet was there from the start.
+    A row that goes on with the circuit that both its ports held last sets nothing. With a preset or cyclic boundary the
+    first circuit of two ports that held nothing yet was there from the start.
     """
     instance = facts.instance
     planes = np.flatnonzero(instance.plane_all_stop & (instance.plane_delay_ticks > 0)).tolist()
-    if not planes:
+    if not planes or not len(rows.row):
         return
-    before = _neighbours(rows)
+    before = _row_before(rows)
     held = _same_circuit(rows, before)
-    from_start = (before < 0).all(axis=1) & (instance.boundary != DARK)
+    from_start = (before[:, 0] < 0) & (before[:, 1] < 0) & (instance.boundary != DARK)
     last = _last_on_ports(rows)
     for plane in planes:
         mine = np.flatnonzero(rows.plane == plane)
@@ -39,7 +39,7 @@ def check_all_stop(facts: Facts, rows: Rows) -> Iterator[Finding]:
             yield _silence_across_period(facts, rows, plane, mine, changed, last, delay)
 
 
-def _neighbours(rows: Rows) -> Ints:
+def _row_before(rows: Rows) -> Ints:
     """Row before each row on its two ports, int64 ``[R, 2]``; -1 where there is none."""
     before = np.full(len(rows.row), -1, dtype=np.int64)
     follows = np.flatnonzero(rows.port[1:] == rows.port[:-1]) + 1
@@ -49,17 +49,23 @@ def _neighbours(rows: Rows) -> Ints:
 
 def _last_on_ports(rows: Rows) -> Ints:
     """Last row on each of a row's two ports, int64 ``[R, 2]``."""
-    end = np.searchsorted(rows.port, rows.port, side="right") - 1
-    return _by_row(rows, rows.row[end])
+    ends = np.flatnonzero(np.append(rows.port[1:] != rows.port[:-1], True))
+    entries = np.diff(ends, prepend=-1)
+    return _by_row(rows, np.repeat(rows.row[ends], entries))
 
 
 def _by_row(rows: Rows, value: Ints) -> Ints:
     """From a value for each entry of the ports to two values for each row."""
-    return value[np.argsort(rows.row, kind="stable")].reshape(-1, 2)
+    by_row = np.empty((len(rows.number), 2), dtype=np.int64)
+    first = rows.first
+    by_row[rows.row[first], 0] = value[first]
+    by_row[rows.row[~first], 1] = value[~first]
+    return by_row
 
 
 def _same_circuit(rows: Rows, other: Ints) -> Ints:
-    return ((other >= 0) & (rows.circuit[other] == rows.circuit[:, None])).all(axis=1)
+    same = (other >= 0) & (rows.circuit[other] == rows.circuit[:, None])
+    return same[:, 0] & same[:, 1]
 
 
 def _silence(facts: Facts, rows: Rows, mine: Ints, set_up: Ints, delay: int) -> Finding:
@@ -86,9 +92,9 @@ def _silence_across_period(
 ) -> Finding:
     """Whether every first circuit that its ports do not hold at the end can be set before it is up again.
 
-    That takes a silence of the whole plane, of the delay's length, between the last use of its ports in the iteration before (which
-    is this one, a period earlier) and its own start. Of the silences that begin early enough the last one is the one to look at: all
-    before it end before it begins.
+    That takes a silence of the whole plane, of the delay's length, between the last use of its ports in the iteration
+    before (which is this one, a period earlier) and its own start. Of the silences that begin early enough the last one
+    is the one to look at: all before it end before it begins.
     """
     up_from = np.concatenate([rows.up_from[mine] - facts.period, rows.up_from[mine]])
     up_to = np.concatenate([rows.up_to[mine] - facts.period, rows.up_to[mine]])

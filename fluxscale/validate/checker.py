@@ -1,4 +1,4 @@
-"""``check``: is a schedule, whoever made it, a solution of the problem?"""
+"""``check``: whether a schedule, whoever made it, solves the problem."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def check(instance: Instance, schedule: Schedule, *, max_listed: int = 1000) -> 
     The rules are those of "What must hold" in the statement of the problem, read as follows.
 
     - A port's rows do not overlap, and between rows of different circuits lies the plane's delay (per-port rule).
-    - All-stop rule: a row that sets a circuit comes up when the plane has been silent for the delay. A row sets nothing if both its
-      ports held this circuit last, or if they held none yet and the boundary is preset or cyclic.
+    - All-stop rule: a row that sets a circuit comes up when the plane has been silent for the delay. A row sets nothing
+      if both its ports held this circuit last, or if they held none yet and the boundary is preset or cyclic.
     - A leg lies inside one row of its circuit.
     - Cyclic: the claimed iteration time is the period. A longer period than needed is allowed.
     """

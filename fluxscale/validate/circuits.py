@@ -1,4 +1,4 @@
-"""Rules about circuit rows and the ports they take: well-formed, one circuit a port at a time, dark while a port is set."""
+"""Rules about circuit rows and their ports: well-formed, one circuit a port at a time, dark while a port is set."""
 
 from __future__ import annotations
 
@@ -29,8 +29,10 @@ class Rows:
     circuit
         int64 ``[R]``: equal for two rows of one circuit; a duplex circuit has no direction.
     port, row
-        int64 ``[2R]``: for each port its rows by time; ports one after the other. A port is ``(plane * endpoints + endpoint) * 2``,
-        plus 1 for the receive port of a simplex plane.
+        int64 ``[2R]``: for each port its rows by time; ports one after the other. A port is
+        ``(plane * endpoints + endpoint) * 2``, plus 1 for the receive port of a simplex plane.
+    first
+        bool ``[2R]``: whether the entry is the row's ``tx`` end.
     """
 
     number: Ints
@@ -42,6 +44,7 @@ class Rows:
     circuit: Ints
     port: Ints
     row: Ints
+    first: Ints
 
 
 def well_formed(facts: Facts) -> tuple[Rows, list[Finding]]:
@@ -64,7 +67,7 @@ def well_formed(facts: Facts) -> tuple[Rows, list[Finding]]:
     bad_times = np.flatnonzero(backward | (up_from < 0) | (up_to >= LIMIT))
 
     def say_ends(k: int) -> tuple[str, str]:
-        r = bad_ends[k]
+        r = int(bad_ends[k])
         if not known[r]:
             return (
                 f"circuit row {r}",
@@ -77,7 +80,7 @@ def well_formed(facts: Facts) -> tuple[Rows, list[Finding]]:
         return f"circuit row {r}", f"circuit row {r} ({where}) {why}"
 
     def say_times(k: int) -> tuple[str, str]:
-        r = bad_times[k]
+        r = int(bad_times[k])
         span = f"from {facts.time(up_from[r])} to {facts.time(up_to[r])}"
         return f"circuit row {r}", f"circuit row {r} is up {span}, which is no stretch of time within the schedule"
 
@@ -110,7 +113,7 @@ def _in_port_order(facts: Facts, number: Ints, plane: Ints, tx: Ints, rx: Ints, 
     rows = np.repeat(by_time, 2)
     by_port = np.argsort(ports, kind="stable")
     circuit = circuit_keys(facts, plane, tx, rx)
-    return Rows(number, plane, tx, rx, up_from, up_to, circuit, ports[by_port], rows[by_port])
+    return Rows(number, plane, tx, rx, up_from, up_to, circuit, ports[by_port], rows[by_port], by_port % 2 == 0)
 
 
 def port_name(facts: Facts, port: int) -> str:
@@ -129,7 +132,7 @@ def row_name(facts: Facts, rows: Rows, row: int) -> str:
 
 
 def check_ports(facts: Facts, rows: Rows) -> Iterator[Finding]:
-    """FX007, FX008: rows on a port follow one another, and a port is dark for the delay between two circuits (per-port rule).
+    """FX007, FX008: rows on a port follow one another, two circuits on it with the delay between (per-port rule).
 
     Neighbours suffice: where they follow one another in time, so do all others.
     """
@@ -144,8 +147,8 @@ def check_ports(facts: Facts, rows: Rows) -> Iterator[Finding]:
         time = rows.up_from[after[bad]]
 
         def describe(k: int) -> tuple[str, str]:
-            name = port_name(facts, port[bad[k]])
-            one, two = (row_name(facts, rows, side[bad[k]]) for side in (before, after))
+            name = port_name(facts, int(port[bad[k]]))
+            one, two = (row_name(facts, rows, int(side[bad[k]])) for side in (before, after))
             return name, f"{name} at {facts.time(time[k])}: " + text.format(one, two, facts.time(amount[k]))
 
         return Finding(code, time, amount, describe)
@@ -165,14 +168,14 @@ def check_dark_start(facts: Facts, rows: Rows) -> Finding:
     amount = delay[bad] - time
 
     def describe(k: int) -> tuple[str, str]:
-        name = row_name(facts, rows, bad[k])
+        name = row_name(facts, rows, int(bad[k]))
         return name, f"{name} is up at {facts.time(time[k])}, {facts.time(amount[k])} too soon after the dark start"
 
     return Finding("FX009", time, amount, describe)
 
 
 def check_wrap(facts: Facts, rows: Rows) -> Finding:
-    """FX010: with a cyclic boundary a port has time to change from its last circuit to the first of the next iteration."""
+    """FX010: with a cyclic boundary a port has time to change from its last circuit to the next iteration's first."""
     starts = np.flatnonzero(np.r_[True, rows.port[1:] != rows.port[:-1]]) if len(rows.port) else rows.port
     if facts.instance.boundary != CYCLIC:
         starts = starts[:0]
@@ -186,8 +189,8 @@ def check_wrap(facts: Facts, rows: Rows) -> Finding:
     amount, time = amount[bad], rows.up_to[last[bad]]
 
     def describe(k: int) -> tuple[str, str]:
-        name = port_name(facts, port[bad[k]])
-        one, two = (row_name(facts, rows, side[bad[k]]) for side in (last, first))
+        name = port_name(facts, int(port[bad[k]]))
+        one, two = (row_name(facts, rows, int(side[bad[k]])) for side in (last, first))
         return name, f"{name}: {two} of the next iteration comes up {facts.time(amount[k])} too soon after {one}"
 
     return Finding("FX010", time, amount, describe)

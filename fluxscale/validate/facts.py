@@ -49,7 +49,7 @@ class Facts:
     leg_ok: Ints
     period: int
 
-    def time(self, ticks: int) -> str:
+    def time(self, ticks: Any) -> str:
         """A time in words."""
         return say_time(ticks, self.instance.tick_ns)
 
@@ -69,7 +69,7 @@ def gather(instance: Instance, schedule: Schedule) -> Facts:
             "the schedule is for another instance",
             field="instance_sha256",
             value=schedule.instance_sha256,
-            maybe=f"check it with the job, the fabric and the settings it was made for; this instance is {instance.sha256}.",
+            maybe=f"check it with the job, the fabric and the settings it was made for; this one is {instance.sha256}.",
         )
     if instance.nic_buffer_bytes > 0:
         raise UnsupportedError(
@@ -118,7 +118,7 @@ def on_one_switch(instance: Instance, plane: Ints, tx: Ints, rx: Ints) -> Ints:
 
 
 def durations(instance: Instance, leg_op: Ints, leg_plane: Ints) -> Ints:
-    """Duration of each op in ticks, int64 ``[n]`` (problem.md, "What must hold", 3): a gang takes as long as its slowest leg.
+    """Duration of each op in ticks, int64 ``[n]``; a gang takes as long as its slowest leg.
 
     Exact: latency + ceil(bytes x 8 / rate) is worked out in Python's integers, once for each size and plane.
     """

@@ -1,4 +1,4 @@
-"""Rules about legs: on a plane that reaches both ends, inside a row of their circuit, one after another in each direction."""
+"""Rules about legs: on a plane that reaches both ends, inside a row of their circuit, one at a time a direction."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def check_leg_planes(facts: Facts) -> Finding:
 def check_circuits_carry(facts: Facts, rows: Rows) -> Finding:
     """FX012: every leg lies, from start to end, inside one row of its circuit on its plane.
 
-    Rows of one circuit do not overlap (else that is FX007), so only the last one that comes up by the leg's start can hold it.
+    Rows of one circuit do not overlap (else that is FX007), so only the last that is up by the leg's start can hold it.
     """
     legs = np.flatnonzero(facts.leg_ok)
     plane = facts.leg_plane[legs]
@@ -66,7 +66,7 @@ def check_circuits_carry(facts: Facts, rows: Rows) -> Finding:
         span = f"from {facts.time(time[k])} to {facts.time(end[leg[k]])}"
         return (
             op,
-            f"{leg_name(facts, int(legs[leg[k]]))} runs {span}; its circuit is not up for {facts.time(amount[k])} of it",
+            f"{leg_name(facts, int(legs[leg[k]]))} runs {span}, {facts.time(amount[k])} of it without its circuit",
         )
 
     return Finding("FX012", time, amount, describe)

@@ -21,7 +21,7 @@ class ValidationReport:
     counts
         Number of all violations by code; codes without any are absent.
     iteration_time_ticks
-        Recomputed iteration time: the largest end; cyclic: the claimed period, or the larger one that the violations call for.
+        Recomputed iteration time: the largest end; cyclic: the claimed period, or the larger one that is needed.
     n_checked
         Numbers of ``ops``, ``edges`` (those of devices included), ``legs`` and ``rows`` that were looked at.
     """

@@ -138,7 +138,7 @@ def test_what_is_no_job(ref: str, parts: list[str]) -> None:
 
 @pytest.mark.parametrize("ref", ["trace.et", "trace.csv", "trace.json.gz"])
 def test_traces_are_not_read_yet(ref: str) -> None:
-    with pytest.raises(UnsupportedError, match="trace import is not there yet.*convert it to DAG JSON"):
+    with pytest.raises(UnsupportedError, match=r"trace import is not there yet.*convert it to DAG JSON"):
         load_job(ref)
 
 
