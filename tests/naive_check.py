@@ -59,8 +59,8 @@ class _Plane:
 def naive_schedule(instance: Instance, rng: np.random.Generator, most_slack: int = 0) -> Schedule:
     """Append ops in a random order that precedence allows, each as early as pairwise gaps allow (plus slack).
 
-    Per-port planes know one rule only: on each port, two legs with different circuits are a delay apart. The rows are then the
-    legs' own times, joined where they overlap.
+    Per-port planes know one rule only: on each port, two legs with different circuits are a delay apart. The rows are
+    then the legs' own times, joined where they overlap.
     """
     n = instance.n_ops
     waiting, order = set(range(n)), []
@@ -187,7 +187,7 @@ def faults(instance: Instance, schedule: Schedule) -> list[str]:
         )
     )
     for r, (plane, tx, rx, up_from, up_to) in enumerate(rows):
-        ok = 0 <= plane < instance.n_planes and tx != rx and 0 <= min(tx, rx) and max(tx, rx) < instance.n_endpoints
+        ok = 0 <= plane < instance.n_planes and tx != rx and min(tx, rx) >= 0 and max(tx, rx) < instance.n_endpoints
         if not ok or not instance.attach[plane, tx] == instance.attach[plane, rx] >= 0 or not 0 <= up_from < up_to:
             return [*found, f"row {r} malformed"]
     carried: dict[tuple[int, int, int, int], int] = defaultdict(int)

@@ -15,9 +15,10 @@ import numpy as np
 
 from fluxscale._numba import kernel
 from fluxscale.kernels.order_decode import BY_PORT, decode, evaluate
+from fluxscale.kernels.order_moves import move_after, move_before, share_port
 
-REACH = 4
-"""How many ops of the port back or forth a move may jump."""
+REACH_BITS = 8
+"""A move jumps over fewer than 2^k ops of the port, k drawn from 0 to this less one: mostly near, sometimes to the other end."""
 
 
 @kernel
@@ -29,89 +30,6 @@ def _next_random(state):
     x ^= x >> np.uint64(27)
     state[0] = x
     return np.int64((x * np.uint64(0x2545F4914F6CDD1D)) >> np.uint64(33))
-
-
-@kernel
-def _share_port(u, v, leg_indptr, leg_option, option_tx_lane, option_rx_lane, option_plane, duplex):
-    """Whether two ops use one port."""
-    for i in range(leg_indptr[u], leg_indptr[u + 1]):
-        for j in range(leg_indptr[v], leg_indptr[v + 1]):
-            a, b = leg_option[i], leg_option[j]
-            if option_tx_lane[a] == option_tx_lane[b] or option_rx_lane[a] == option_rx_lane[b]:
-                return True
-            if duplex[option_plane[a]] and (
-                option_tx_lane[a] == option_rx_lane[b] - 1 or option_rx_lane[a] - 1 == option_tx_lane[b]
-            ):
-                return True
-    return False
-
-
-@kernel
-def _move_before(order, position, at, v, succ_indptr, succ_index, next_on_device, mark, stamp, scratch):
-    """Put v and its ancestors in ``order[at:position[v]]`` before the rest of that span; False if ``order[at]`` is an ancestor."""
-    stop = position[v]
-    mark[v] = stamp
-    for i in range(stop - 1, at - 1, -1):
-        op = order[i]
-        after = next_on_device[op]
-        hit = after >= 0 and mark[after] == stamp
-        if not hit:
-            for k in range(succ_indptr[op], succ_indptr[op + 1]):
-                if mark[succ_index[k]] == stamp:
-                    hit = True
-                    break
-        if hit:
-            if i == at:
-                return False
-            mark[op] = stamp
-    count = 0
-    write = at
-    for i in range(at, stop + 1):
-        op = order[i]
-        if mark[op] == stamp:
-            order[write] = op
-            write += 1
-        else:
-            scratch[count] = op
-            count += 1
-    for i in range(count):
-        order[write + i] = scratch[i]
-    for i in range(at, stop + 1):
-        position[order[i]] = i
-    return True
-
-
-@kernel
-def _move_after(order, position, u, stop, succ_indptr, succ_index, next_on_device, mark, stamp, scratch):
-    """Put u and its descendants in ``order[position[u]:stop + 1]`` after the rest of that span; False if ``order[stop]`` is one."""
-    at = position[u]
-    mark[u] = stamp
-    for i in range(at, stop + 1):
-        op = order[i]
-        if mark[op] != stamp:
-            continue
-        if i == stop:
-            return False
-        after = next_on_device[op]
-        if after >= 0:
-            mark[after] = stamp
-        for k in range(succ_indptr[op], succ_indptr[op + 1]):
-            mark[succ_index[k]] = stamp
-    count = 0
-    write = at
-    for i in range(at, stop + 1):
-        op = order[i]
-        if mark[op] == stamp:
-            scratch[count] = op
-            count += 1
-        else:
-            order[write] = op
-            write += 1
-    for i in range(count):
-        order[write + i] = scratch[i]
-    for i in range(at, stop + 1):
-        position[order[i]] = i
-    return True
 
 
 @kernel
@@ -170,7 +88,7 @@ def search(
             return best, move, kept
         edge = _next_random(state) % n_edges
         u, v = edge_u[edge], edge_v[edge]
-        jump = _next_random(state) % REACH
+        jump = _next_random(state) % (1 << (_next_random(state) % REACH_BITS))
         stamp += 1
         trial[:] = present
         for i in range(n):
@@ -179,22 +97,22 @@ def search(
             at = position[u]
             position_before = at
             i = at - 1
-            while jump > 0 and i >= 0 and at - i < n // 4 + 64:
-                if _share_port(trial[i], v, leg_indptr, leg_option, option_tx_lane, option_rx_lane, option_plane, duplex):
+            while jump > 0 and i >= 0:
+                if share_port(trial[i], v, leg_indptr, leg_option, option_tx_lane, option_rx_lane, option_plane, duplex):
                     at = i
                     jump -= 1
                 i -= 1
-            moved = _move_before(trial, position, at, v, succ_indptr, succ_index, next_on_device, mark, stamp, scratch)
+            moved = move_before(trial, position, at, v, succ_indptr, succ_index, next_on_device, mark, stamp, scratch)
         else:
             at = position[v]
             position_before = position[u]
             i = at + 1
-            while jump > 0 and i < n and i - at < n // 4 + 64:
-                if _share_port(trial[i], u, leg_indptr, leg_option, option_tx_lane, option_rx_lane, option_plane, duplex):
+            while jump > 0 and i < n:
+                if share_port(trial[i], u, leg_indptr, leg_option, option_tx_lane, option_rx_lane, option_plane, duplex):
                     at = i
                     jump -= 1
                 i += 1
-            moved = _move_after(trial, position, u, at, succ_indptr, succ_index, next_on_device, mark, stamp, scratch)
+            moved = move_after(trial, position, u, at, succ_indptr, succ_index, next_on_device, mark, stamp, scratch)
         if not moved:
             continue
         # Metropolis' rule turned round: draw first, so that the evaluation can stop at the limit
