@@ -137,22 +137,9 @@ def random_instance(
 ) -> Instance:
     """Draw a small instance that has a schedule; what is left None is drawn too.
 
-    Parameters
-    ----------
-    rng
-        Where the numbers come from.
-    max_transfers
-        Most transfers and gangs.
-    family
-        One of ``FAMILIES``.
-    gangs
-        Whether rings and pairs that hold several circuits may appear.
-    max_planes, max_endpoints, max_delay
-        Sizes of the fabric; delay in ticks.
-    duplex, all_stop, boundary
-        Fixed for all planes, or drawn (for each plane).
-    several_ocs
-        Whether a plane may consist of two switches, and endpoints may be missing from a plane.
+    ``family`` is one of ``FAMILIES``; ``max_transfers`` counts gangs too, and ``gangs`` allows rings and pairs that
+    hold several circuits; ``duplex`` and ``all_stop`` hold for all planes or are drawn for each; ``several_ocs`` allows
+    planes of two switches and endpoints that are missing from a plane; ``max_delay`` is in ticks.
     """
     while True:
         n_planes = int(rng.integers(1, max_planes + 1))

@@ -15,7 +15,9 @@ from fluxscale.kernels.order_search import search
 from fluxscale.kernels.ports import new_ports
 from fluxscale.solving.protocol import SolveParams
 from fluxscale_solvers.heuristics.inputs import prepare
-from fluxscale_solvers.heuristics.list_scheduling import ListScheduling, run_rule, saved_states
+from fluxscale_solvers.heuristics.candidates import run_rule
+from fluxscale_solvers.heuristics.improvement import saved_states
+from fluxscale_solvers.heuristics.list_scheduling import ListScheduling
 from fluxscale_solvers.heuristics.rules import FIXED_RULES, random_rule, rank_and_offset
 from tests.naive_list import naive_decode, naive_list
 from tests.property import exact_instances

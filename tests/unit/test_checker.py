@@ -146,6 +146,15 @@ def test_fx008_set_up_gap():
     assert found(two_transfers(delay=[7, DELAY]), [0, 12], [0, 0], rows, 17) == []
 
 
+def test_one_tick_too_few_is_enough():
+    rows = [(0, 0, 1, 0, 5), (0, 0, 2, 14, 19)]
+    port = "transmit port of ep0 on plane0"
+    assert found(two_transfers(), [0, 14], [0, 0], rows, 19) == [("FX008", port, 14, 1)]
+    assert found(two_transfers(CYCLIC), *GOOD[:3], 29) == [("FX010", port, 20, 1)]
+    assert found(two_transfers(CYCLIC, all_stop=True), *GOOD[:3], 29) == [("FX010", "plane0", 0, 1)]
+    assert found(two_transfers(), *GOOD[:2], [(0, 0, 1, 0, 5), (0, 0, 2, 15, 19)], 20) == [("FX012", "op1", 15, 1)]
+
+
 def test_fx008_same_circuit_needs_no_gap():
     instance = build([("transfer", 0, 1, 5), ("transfer", 0, 1, 5)], delay=DELAY)
     assert found(instance, [0, 5], [0, 0], [(0, 0, 1, 0, 5), (0, 0, 1, 5, 10)], 10) == []
@@ -190,6 +199,12 @@ def test_fx010_all_stop_needs_a_silence_across_the_period():
     starts, planes, rows, _ = GOOD
     assert found(instance, starts, planes, rows, 30) == []
     assert found(instance, starts, planes, rows, 27) == [("FX010", "plane0", 0, 3)]
+
+
+def test_fx010_all_stop_without_any_silence():
+    rows = [(0, 0, 1, 0, 5), (0, 0, 2, 7, 12)]
+    codes = found(two_transfers(CYCLIC, all_stop=True), [0, 7], [0, 0], rows, 14)
+    assert [(code, amount) for code, _, _, amount in codes] == [("FX010", 8), ("FX011", 8)]
 
 
 def test_fx010_all_stop_may_set_the_next_first_circuits_in_an_earlier_silence():

@@ -53,10 +53,9 @@ FIXED_RULES = (
 
 
 def random_rule(number: int) -> Rule:
-    """The number-th rule with chance in it; widths and weights cycle."""
-    urgency = (0.0, 0.5, 1.0, 0.0)[number % 4]
-    patience = (0.0, 0.0, 0.0, 2.0)[number % 4]
-    return Rule(f"random-{number}", urgency, patience, noise=(0.25, 1.0, 0.1, 3.0)[(number // 4) % 4])
+    """The number-th rule with chance in it; weights and widths cycle."""
+    urgency = (1.5, 0.5, 1.0, 0.75)[number % 4]
+    return Rule(f"random-{number}", urgency, noise=(0.5, 1.0, 0.25, 2.0)[(number // 4) % 4])
 
 
 def rank_and_offset(prepared: Prepared, rule: Rule, seed: int) -> tuple[Ints, Ints, Ints, int]:
