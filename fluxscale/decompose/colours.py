@@ -8,11 +8,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fluxscale.bounds.times import times
 from fluxscale.instance.instance import Instance
 from fluxscale.kernels.refine import refine, relabel, seed_colours
 from fluxscale.seeds import child_seed
 
 Ints = npt.NDArray[Any]
+
+HEAD_FACTOR, TAIL_FACTOR = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
+"""Odd multipliers that spread times over 64 bits."""
 
 ROUNDS = 64
 """Cap on the rounds of refinement. Too few rounds merge too much, which the check of the lifted plan finds."""
@@ -64,6 +68,10 @@ def colour(instance: Instance, limit: int) -> Colours | None:
         instance.attach,
         _plane_seeds(instance),
     )
+    # Longest paths before and after an op tell the links of a long chain (a collective's buckets, say) apart at once; refinement alone
+    # would need as many rounds as the chain is long.
+    paths = times(instance)
+    op_hash = op_hash ^ (paths.head.astype(np.uint64) * HEAD_FACTOR + paths.tail.astype(np.uint64) * TAIL_FACTOR)
     op, n_op = relabel(op_hash, limit)
     endpoint, n_endpoint = relabel(endpoint_hash, instance.n_endpoints)
     for _ in range(ROUNDS):

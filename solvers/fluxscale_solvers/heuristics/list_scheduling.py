@@ -25,7 +25,7 @@ DEFAULT_WORK = 100_000_000
 DEFAULT_MOVES = 400_000
 """Most moves tried by default, however small the instance."""
 
-BACKFILL_STARTS, SEARCH_STARTS = 8, 2
+BACKFILL_STARTS, SEARCH_STARTS = 6, 2
 """How many schedules are backfilled, and how many of the results are searched."""
 
 EVALUATION_SHARE = 4
