@@ -19,8 +19,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from fluxscale_solvers.heuristics.inputs import Prepared, prepare, simple_arguments
 from fluxscale_solvers.heuristics.candidates import run_rule
+from fluxscale_solvers.heuristics.inputs import Prepared, prepare, simple_arguments
 from fluxscale_solvers.heuristics.rules import FIXED_RULES, Rule, random_rule, rank_and_offset
 
 import fluxscale as fs

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 
 class FluxscaleError(Exception):
@@ -40,11 +41,16 @@ class InputError(FluxscaleError):
         value: object = None,
         maybe: str | None = None,
     ) -> None:
+        self._parts: dict[str, Any] = {"message": message, "file": file, "field": field, "value": value, "maybe": maybe}
         where = ": ".join(str(part) for part in (file, field) if part is not None)
         shown = "" if value is None else f" (got {_shorten(value)})"
         hint = "" if not maybe else f" Maybe: {maybe}"
         text = f"{where}: {message}{shown}." if where else f"{message}{shown}."
         super().__init__((text + hint).replace("\n", " "))
+
+    def located(self, file: object) -> InputError:
+        """Return this error with the file named, where it was raised by code that knows no files."""
+        return self if self._parts["file"] is not None else type(self)(**{**self._parts, "file": file})
 
 
 class UnsupportedError(InputError):

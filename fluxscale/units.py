@@ -1,14 +1,16 @@
 """Text with a unit <-> integers: times in ticks (ns), sizes in bytes, rates in bits per second.
 
-Everything inside fluxscale is an integer; this module is where text becomes one. Decimal prefixes are powers of 1000 (k, M, G, T),
-binary ones powers of 1024 (Ki, Mi, Gi, Ti). ``B`` is a byte and ``b`` or ``bit`` a bit, and a rate in bytes where bits are asked for
-is refused rather than multiplied by eight: a factor of eight in a link rate is the mistake that nobody notices.
+Everything inside fluxscale is an integer; this module is where text becomes one. Decimal prefixes are powers of 1000
+(k, M, G, T), binary ones powers of 1024 (Ki, Mi, Gi, Ti). ``B`` is a byte and ``b`` or ``bit`` a bit, and a rate in
+bytes where bits are asked for is refused rather than multiplied by eight: a factor of eight in a link rate is the
+mistake that nobody notices.
 """
 
 from __future__ import annotations
 
 import re
 from fractions import Fraction
+from typing import Any
 
 from fluxscale.errors import InputError, did_you_mean
 
@@ -25,12 +27,12 @@ _BYTE_RATE = {f"{p}{u}": f for p, f in (_PREFIX | _BINARY).items() for u in ("B/
 _FLOPS = {f"{p}FLOPS": f for p, f in _PREFIX.items()} | {f"{p}FLOP/s": f for p, f in _PREFIX.items()}
 
 
-def _split(text: str, kind: str, where: dict[str, object]) -> tuple[Fraction, str]:
+def _split(text: str, kind: str, where: dict[str, Any]) -> tuple[Fraction, str]:
     if len(text) > 64:
-        raise InputError(f"{kind} is too long", value=text, **where)  # type: ignore[arg-type]
+        raise InputError(f"{kind} is too long", value=text, **where)
     match = _NUMBER.match(text)
     if not match:
-        raise InputError(f"cannot read {kind}", value=text, maybe=f"{_EXAMPLE[kind]}.", **where)  # type: ignore[arg-type]
+        raise InputError(f"cannot read {kind}", value=text, maybe=f"{_EXAMPLE[kind]}.", **where)
     return Fraction(match.group(1).replace("_", "")), (match.group(2) or "").strip()
 
 
@@ -44,26 +46,33 @@ _EXAMPLE = {
 
 
 def _convert(
-    value: object, kind: str, table: dict[str, int], where: dict[str, object], other: dict[str, int] | None = None, other_maybe: str = ""
+    value: object,
+    kind: str,
+    table: dict[str, int],
+    where: dict[str, Any],
+    other: dict[str, int] | None = None,
+    other_maybe: str = "",
 ) -> Fraction:
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        raise InputError(f"{kind} must be a number or a text with a unit", value=value, maybe=f"{_EXAMPLE[kind]}.", **where)  # type: ignore[arg-type]
+        raise InputError(
+            f"{kind} must be a number or a text with a unit", value=value, maybe=f"{_EXAMPLE[kind]}.", **where
+        )
     if isinstance(value, (int, float)):
         try:
             return Fraction(value)
         except (ValueError, OverflowError):
-            raise InputError(f"{kind} must be a finite number", value=value, **where) from None  # type: ignore[arg-type]
+            raise InputError(f"{kind} must be a finite number", value=value, **where) from None
     number, unit = _split(value, kind, where)
     if unit == "":
         return number
     if unit in table:
         return number * table[unit]
     if other and unit in other:
-        raise InputError(f"{kind} has the wrong unit {unit!r}", value=value, maybe=other_maybe, **where)  # type: ignore[arg-type]
-    raise InputError(f"unknown unit {unit!r} of {kind}", value=value, maybe=did_you_mean(unit, table), **where)  # type: ignore[arg-type]
+        raise InputError(f"{kind} has the wrong unit {unit!r}", value=value, maybe=other_maybe, **where)
+    raise InputError(f"unknown unit {unit!r} of {kind}", value=value, maybe=did_you_mean(unit, table), **where)
 
 
-def parse_time(value: object, *, allow_zero: bool = True, **where: object) -> int:
+def parse_time(value: object, *, allow_zero: bool = True, **where: Any) -> int:
     """Read a time into ns (integer; numbers without a unit are ns). Refuses fractions of a ns and overflow.
 
     Parameters
@@ -79,39 +88,50 @@ def parse_time(value: object, *, allow_zero: bool = True, **where: object) -> in
     return _checked(ns, value, "a time", "ns", allow_zero, where, maximum=MAX_TICKS)
 
 
-def parse_size(value: object, *, allow_zero: bool = False, **where: object) -> int:
+def parse_size(value: object, *, allow_zero: bool = False, **where: Any) -> int:
     """Read a size into bytes (numbers without a unit are bytes)."""
-    size = _convert(value, "a size", _SIZE, where, _RATE | {f"{p}b": f for p, f in _PREFIX.items()} | {f"{p}bit": f for p, f in _PREFIX.items()}, "sizes are in bytes (B, MB, MiB), not bits.")
+    size = _convert(
+        value,
+        "a size",
+        _SIZE,
+        where,
+        _RATE | {f"{p}b": f for p, f in _PREFIX.items()} | {f"{p}bit": f for p, f in _PREFIX.items()},
+        "sizes are in bytes (B, MB, MiB), not bits.",
+    )
     return _checked(size, value, "a size", "bytes", allow_zero, where, maximum=2**60)
 
 
-def parse_rate(value: object, *, allow_zero: bool = False, **where: object) -> int:
+def parse_rate(value: object, *, allow_zero: bool = False, **where: Any) -> int:
     """Read a link rate into bits per second (numbers without a unit are bits per second)."""
-    rate = _convert(value, "a rate", _RATE, where, _BYTE_RATE | _SIZE, 'link rates are in bits per second: "400Gbps" is 50 GB/s.')
+    rate = _convert(
+        value, "a rate", _RATE, where, _BYTE_RATE | _SIZE, 'link rates are in bits per second: "400Gbps" is 50 GB/s.'
+    )
     return _checked(rate, value, "a rate", "bit/s", allow_zero, where, maximum=2**60)
 
 
-def parse_byte_rate(value: object, *, allow_zero: bool = False, **where: object) -> int:
+def parse_byte_rate(value: object, *, allow_zero: bool = False, **where: Any) -> int:
     """Read a memory-like rate into bytes per second, e.g. of NVLink."""
-    rate = _convert(value, "a byte rate", _BYTE_RATE, where, _RATE | _SIZE, 'this rate is in bytes per second, e.g. "450GB/s".')
+    rate = _convert(
+        value, "a byte rate", _BYTE_RATE, where, _RATE | _SIZE, 'this rate is in bytes per second, e.g. "450GB/s".'
+    )
     return _checked(rate, value, "a byte rate", "byte/s", allow_zero, where, maximum=2**60)
 
 
-def parse_flops(value: object, **where: object) -> int:
+def parse_flops(value: object, **where: Any) -> int:
     """Read a compute rate into FLOP per second."""
     rate = _convert(value, "a compute rate", _FLOPS, where)
     return _checked(rate, value, "a compute rate", "FLOP/s", False, where, maximum=10**24)
 
 
 def _checked(
-    number: Fraction, value: object, kind: str, unit: str, allow_zero: bool, where: dict[str, object], *, maximum: int
+    number: Fraction, value: object, kind: str, unit: str, allow_zero: bool, where: dict[str, Any], *, maximum: int
 ) -> int:
     if number < 0 or (number == 0 and not allow_zero):
-        raise InputError(f"{kind} must be {'zero or more' if allow_zero else 'more than zero'}", value=value, **where)  # type: ignore[arg-type]
+        raise InputError(f"{kind} must be {'zero or more' if allow_zero else 'more than zero'}", value=value, **where)
     if number.denominator != 1:
-        raise InputError(f"{kind} is not a whole number of {unit}", value=value, maybe=f"round it to {unit}.", **where)  # type: ignore[arg-type]
+        raise InputError(f"{kind} is not a whole number of {unit}", value=value, maybe=f"round it to {unit}.", **where)
     if number > maximum:
-        raise InputError(f"{kind} does not fit 64 bits (limit {maximum} {unit})", value=value, **where)  # type: ignore[arg-type]
+        raise InputError(f"{kind} does not fit 64 bits (limit {maximum} {unit})", value=value, **where)
     return int(number)
 
 

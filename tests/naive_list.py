@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import itertools
 
 from fluxscale.instance.instance import DARK
 
@@ -57,7 +58,11 @@ class NaivePorts:
 
     def commit(self, legs, planes, end):
         for leg, plane in zip(legs, planes, strict=True):
-            if self.instance.plane_all_stop[plane] and self.instance.plane_delay_ticks[plane] > 0 and not self.fits_epoch(leg, plane):
+            if (
+                self.instance.plane_all_stop[plane]
+                and self.instance.plane_delay_ticks[plane] > 0
+                and not self.fits_epoch(leg, plane)
+            ):
                 self.epoch[plane] += 1
                 self.opened[plane] = self.busy[plane] + int(self.instance.plane_delay_ticks[plane])
         for leg, plane in zip(legs, planes, strict=True):
@@ -79,7 +84,7 @@ def graph(instance):
         preds[op].update(instance.pred_index[instance.pred_indptr[op] : instance.pred_indptr[op + 1]].tolist())
     for d in range(instance.n_devices):
         chain = instance.device_ops[instance.device_indptr[d] : instance.device_indptr[d + 1]].tolist()
-        for before, after in zip(chain, chain[1:], strict=False):
+        for before, after in itertools.pairwise(chain):
             preds[after].add(before)
     succs = [set() for _ in range(instance.n_ops)]
     for op, before in enumerate(preds):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import os
+import re
 import sys
 from collections.abc import Callable
 from typing import Annotated, Any
@@ -113,10 +115,27 @@ def _run(arguments: list[str] | None) -> int:
         # Typer carries its own copy of click in some versions, so usage errors are known by what they can do.
         message = getattr(error, "format_message", None)
         if message is not None:
-            return _fail(error, EXIT_USAGE, f"{str(message()).rstrip('.')}. Maybe: see fluxscale --help.")
+            return _fail(error, EXIT_USAGE, _usage(str(message()), sys.argv[1:] if arguments is None else arguments))
         text = f"unexpected {type(error).__name__}: {error}. Maybe: report it; set {DEBUG}=1 for the traceback."
         return _fail(error, EXIT_BROKEN, text)
     return code if isinstance(code, int) else 0
+
+
+def _usage(message: str, arguments: list[str]) -> str:
+    """One line for a usage error; a refused value is named, which typer's own message leaves out for numbers."""
+    message = message.rstrip(".?! ")
+    option = re.search(r"Invalid value for '(?:-\w / )?(--[\w-]+)'", message)
+    if option is not None:
+        given = [
+            argument.partition("=")[2] or following
+            for argument, following in itertools.zip_longest(arguments, arguments[1:], fillvalue="")
+            if argument.partition("=")[0] == option.group(1)
+        ]
+        if given and given[-1] not in message:
+            message += f" (got {given[-1][:80]!r})"
+    message, near, guess = message.partition(" Did you mean ")
+    hint = f"did you mean {guess}?" if near else "see fluxscale --help."
+    return f"{message.rstrip('.')}. Maybe: {hint}"
 
 
 def _fail(error: BaseException, code: int, message: str) -> int:

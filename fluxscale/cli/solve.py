@@ -99,13 +99,12 @@ def _run(
         # A misspelt name should not cost the time of building the instance.
         get_solver(solver)
     reporter.stage(f"reading {job}")
-    from fluxscale.instance.build import assemble
+    from fluxscale.instance.build import build_dag_and_instance
     from fluxscale.workload.load import load_job
 
     loaded = load_job(job, fabric_file=fabric, overrides=overrides)
     reporter.stage("building the instance")
-    dag = loaded.dag()
-    instance = assemble(dag, loaded.fabric)
+    dag, instance = build_dag_and_instance(loaded)
     reporter.time_unit(instance.tick_ns)
     reporter.stage(
         f"built {instance.n_ops:,} ops, {instance.n_transfers:,} transfers, {instance.n_endpoints:,} endpoints"

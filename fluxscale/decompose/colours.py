@@ -68,7 +68,8 @@ def colour(instance: Instance, limit: int) -> Colours | None:
         instance.attach,
         _plane_seeds(instance),
     )
-    # Longest paths before and after an op tell the links of a long chain (a collective's buckets, say) apart at once; refinement alone
+    # Longest paths before and after an op tell the links of a long chain (a collective's buckets, say) apart at once;
+    # refinement alone
     # would need as many rounds as the chain is long.
     paths = times(instance)
     op_hash = op_hash ^ (paths.head.astype(np.uint64) * HEAD_FACTOR + paths.tail.astype(np.uint64) * TAIL_FACTOR)

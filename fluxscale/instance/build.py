@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fluxscale.errors import InputError
 from fluxscale.fabric.planes import resolve_planes
 from fluxscale.fabric.spec import FabricSpec
 from fluxscale.instance.fits import check_fits
@@ -24,7 +25,19 @@ def build_instance(job: Job) -> Instance:
     InputError
         Something is wrong with the job or the fabric, or they do not fit together.
     """
-    return assemble(job.dag(), job.fabric)
+    return build_dag_and_instance(job)[1]
+
+
+def build_dag_and_instance(job: Job) -> tuple[CommDag, Instance]:
+    """Build the instance of a job and keep the DAG, whose notes say what the instance no longer shows.
+
+    Parameters and errors as of :func:`build_instance`.
+    """
+    try:
+        dag = job.dag()
+        return dag, assemble(dag, job.fabric)
+    except InputError as error:
+        raise error.located(job.origin or job.name) from None
 
 
 def assemble(dag: CommDag, fabric: FabricSpec) -> Instance:

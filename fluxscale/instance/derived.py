@@ -1,4 +1,7 @@
-"""Columns that follow from an instance: durations, successor lists, the planes a leg may use. Computed once, then cached."""
+"""Columns that follow from an instance.
+
+Durations, successor lists, the planes a leg may use. Computed once, then cached.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,8 @@ class Derived:
     plane_class
         int16 ``[P]``: planes of equal rate and latency share a class.
     op_ticks
-        int64 ``[n, K]``: duration of each op on a plane of each class (equal in all columns where the duration is given).
+        int64 ``[n, K]``: duration of each op on a plane of each class (equal in all columns where the duration is
+        given).
     succ_indptr, succ_index
         CSR of each op's successors (explicit edges only).
     prev_on_device, next_on_device
@@ -73,7 +77,9 @@ def transfer_ticks(size_bytes: Ints, rate_bps: int, latency_ticks: int, tick_ns:
     if rate_bps <= scale:
         part = -((-rest * per_second) // rate_bps)
     else:
-        part = np.array([-((-int(r) * per_second) // rate_bps) for r in rest.ravel()], dtype=np.int64).reshape(rest.shape)
+        part = np.array([-((-int(r) * per_second) // rate_bps) for r in rest.ravel()], dtype=np.int64).reshape(
+            rest.shape
+        )
     return whole * per_second + part + latency_ticks
 
 
@@ -101,7 +107,15 @@ def _derive(instance: Instance) -> Derived:
     leg_op = np.repeat(np.arange(n, dtype=np.int32), np.diff(instance.leg_indptr))
     indptr, planes = _leg_planes(instance)
     return Derived(
-        plane_class.astype(np.int16).ravel(), op_ticks, succ_indptr, succ_index, prev_on_device, next_on_device, leg_op, indptr, planes
+        plane_class.astype(np.int16).ravel(),
+        op_ticks,
+        succ_indptr,
+        succ_index,
+        prev_on_device,
+        next_on_device,
+        leg_op,
+        indptr,
+        planes,
     )
 
 

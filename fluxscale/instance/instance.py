@@ -42,8 +42,8 @@ class Instance:
     device_indptr, device_ops
         int64 ``[D+1]``, int32: CSR of each device's compute ops in the order in which it runs them.
     leg_indptr
-        int64 ``[n+1]``: CSR of each op's legs. A leg is one circuit that the op holds: a transfer has one, a gang one for each
-        of its circuits, compute and local ops none.
+        int64 ``[n+1]``: CSR of each op's legs. A leg is one circuit that the op holds: a transfer has one, a gang one
+        for each of its circuits, compute and local ops none.
     leg_tx, leg_rx
         int32 ``[L]``: sending and receiving endpoint of each leg.
     plane_rate_bps, plane_latency_ticks, plane_delay_ticks, plane_radix
@@ -131,14 +131,14 @@ class Instance:
         for name, dtype in COLUMNS.items():
             column = getattr(self, name)
             digest.update(f"{name}:{dtype}:{column.shape};".encode())
-            digest.update(np.ascontiguousarray(column, dtype=np.dtype(dtype).newbyteorder("<")))
+            digest.update(np.ascontiguousarray(column, dtype=np.dtype(dtype).newbyteorder("<")).data)
         digest.update(f"{self.boundary};{self.nic_buffer_bytes};{self.tick_ns}".encode())
         return digest.hexdigest()
 
     def __repr__(self) -> str:
         return (
-            f"Instance({self.n_ops} ops, {self.n_transfers} transfers, {self.n_devices} devices, {self.n_endpoints} endpoints, "
-            f"{self.n_planes} planes, boundary {BOUNDARY_NAMES[self.boundary]!r})"
+            f"Instance({self.n_ops} ops, {self.n_transfers} transfers, {self.n_devices} devices, "
+            f"{self.n_endpoints} endpoints, {self.n_planes} planes, boundary {BOUNDARY_NAMES[self.boundary]!r})"
         )
 
 

@@ -1,4 +1,7 @@
-"""How the ops, devices and endpoints of an instance are called; names are made when asked for, not stored a million times."""
+"""How the ops, devices and endpoints of an instance are called.
+
+Names are made when asked for, not stored a million times.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 ROLES = ("F", "B", "act", "grad", "rs", "ag", "ar", "opt", "host", "op")
-"""Op roles of job-built instances: forward, backward, activation and gradient transfers, reduce-scatter, all-gather, all-reduce,
-optimizer step, traffic inside a host, anything else."""
+"""Op roles of job-built instances: forward, backward, activation and gradient transfers, reduce-scatter, all-gather,
+all-reduce, optimizer step, traffic inside a host, anything else."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,8 @@ class OpLabels:
     role
         int8: index into ``ROLES``.
     stage, chunk, micro_batch, replica, rail, step
-        int16/int32: pipeline stage, virtual stage on it, micro-batch, data-parallel replica, rail, step of a collective or bucket.
+        int16/int32: pipeline stage, virtual stage on it, micro-batch, data-parallel replica, rail, step of a
+        collective or bucket.
     """
 
     role: npt.NDArray[Any]

@@ -1,1 +1,4 @@
-"""Compiled kernels: arrays in, arrays out, status codes instead of exceptions. Each has a plain-Python twin in the tests."""
+"""Compiled kernels: arrays in.
+
+Arrays out, status codes instead of exceptions. Each has a plain-Python twin in the tests.
+"""

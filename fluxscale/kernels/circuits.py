@@ -30,9 +30,9 @@ def per_port_rows(
 ):  # numpydoc ignore=PR01
     """Merge the legs of per-port planes into circuit rows; returns the number of rows.
 
-    ``order`` lists the legs by start. A row ends when one of its ports is given another circuit. Circuits are set as early as the
-    ports allow, which leaves the most room for a late start. With a cyclic boundary a port's first row begins just in time, so that the
-    change that closes the period has as long as possible.
+    ``order`` lists the legs by start. A row ends when one of its ports is given another circuit. Circuits are set as
+    early as the ports allow, which leaves the most room for a late start. With a cyclic boundary a port's first row
+    begins just in time, so that the change that closes the period has as long as possible.
     """
     n_ports = len(delay) * n_endpoints * 2
     row_at_port = np.full(n_ports, -1, dtype=np.int32)
@@ -89,8 +89,9 @@ def all_stop_rows(
 ):  # numpydoc ignore=PR01
     """Append the rows of one all-stop plane; ``order`` lists its legs by start. Returns the number of rows.
 
-    The plane can only change while it is silent, so its legs fall into clusters with at least ``delay`` of silence between them. A
-    cluster joins the epoch before it when every circuit fits that epoch's matching; else a new epoch opens.
+    The plane can only change while it is silent, so its legs fall into clusters with at least ``delay`` of silence
+    between them. A cluster joins the epoch before it when every circuit fits that epoch's matching; else a new epoch
+    opens.
     """
     port_row = np.full(n_endpoints * 2, -1, dtype=np.int32)
     port_epoch = np.full(n_endpoints * 2, -1, dtype=np.int64)
@@ -142,8 +143,9 @@ def count_setups(
 ):  # numpydoc ignore=PR01
     """Count rows (``order``: by up_from) whose set-up changes a port; a dark port's first circuit counts too.
 
-    ``last_a``, ``last_b`` are scratch of ``planes x endpoints x 2`` filled with -1: the circuit that each port holds. With a cyclic
-    boundary the caller runs this twice and takes the second count, so that the ports start as the iteration left them.
+    ``last_a``, ``last_b`` are scratch of ``planes x endpoints x 2`` filled with -1: the circuit that each port holds.
+    With a cyclic boundary the caller runs this twice and takes the second count, so that the ports start as the
+    iteration left them.
     """
     setups = 0
     for row in order:

@@ -7,7 +7,10 @@ from fluxscale._numba import kernel
 
 @kernel
 def heap_pop(keys, size):  # numpydoc ignore=PR01
-    """Remove the root: walk the hole down to a leaf along the smaller children, then lift the last key from there. Returns the new size."""
+    """Remove the root: walk the hole down to a leaf along the smaller children.
+
+    Then lift the last key from there. Returns the new size.
+    """
     last = keys[size - 1]
     size -= 1
     at = 0

@@ -1,9 +1,10 @@
 """List scheduling: event-driven with a lazy heap, O((n + moves) log n).
 
-Compute ops start as soon as their predecessors and their device allow: the device orders are given, so there is nothing to decide.
-Transfers and gangs wait in a heap keyed by the earliest start that they had when they were last looked at. An op whose time has moved on
-when it comes up goes back with its new key, instead of every waiting op being looked at in every step. (Ports fill up, so a key is
-mostly too small; it is too large when the op's circuit has been set for another transfer meanwhile, and then the op just comes later.)
+Compute ops start as soon as their predecessors and their device allow: the device orders are given, so there is
+nothing to decide. Transfers and gangs wait in a heap keyed by the earliest start that they had when they were last
+looked at. An op whose time has moved on when it comes up goes back with its new key, instead of every waiting op
+being looked at in every step. (Ports fill up, so a key is mostly too small; it is too large when the op's circuit has
+been set for another transfer meanwhile, and then the op just comes later.)
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ def list_schedule(
 ):  # numpydoc ignore=PR01  # fmt: skip
     """Schedule every op; returns how many were reached (n, unless the precedence has a cycle).
 
-    Parameters: a ``Problem``, a ``Ports``; ``rank`` int32 ``[n]`` breaks ties (lower first) and ``op_of_rank`` inverts it; ``offset``
-    int64 ``[n]`` or empty is added to the earliest start in the heap's key, so that an urgent op can be committed before one that
-    could start earlier; ``coarse``: low bits of the time that the key leaves out, so that time and rank fit 63 bits. Results:
-    ``start`` int64 ``[n]``, ``leg_option`` int32 ``[L]`` (the option that each leg took), ``order`` int32 ``[n]`` (order of
-    commitment, a topological order).
+    Parameters: a ``Problem``, a ``Ports``; ``rank`` int32 ``[n]`` breaks ties (lower first) and ``op_of_rank``
+    inverts it; ``offset`` int64 ``[n]`` or empty is added to the earliest start in the heap's key, so that an urgent
+    op can be committed before one that could start earlier; ``coarse``: low bits of the time that the key leaves out,
+    so that time and rank fit 63 bits. Results: ``start`` int64 ``[n]``, ``leg_option`` int32 ``[L]`` (the option that
+    each leg took), ``order`` int32 ``[n]`` (order of commitment, a topological order).
     """
     n = len(start)
     reset(delay, boundary, lane_free, peer, last_op, port_open, port_epoch, plane_open, plane_busy, plane_epoch)
@@ -54,8 +55,10 @@ def list_schedule(
             op = stack[depth]
             if leg_indptr[op] < leg_indptr[op + 1]:
                 time = op_earliest(
-                    op, ready[op], leg_indptr, option_indptr, option_plane, option_tx_lane, option_rx_lane, delay, all_stop,
-                    duplex, boundary, lane_free, peer, port_open, port_epoch, plane_open, plane_busy, plane_epoch, leg_option,
+                    op, ready[op], leg_indptr, option_indptr, option_plane, option_tx_lane, option_rx_lane, delay,
+                    all_stop,
+                    duplex, boundary, lane_free, peer, port_open, port_epoch, plane_open, plane_busy, plane_epoch,
+                    leg_option,
                 )  # fmt: skip
                 if with_offset:
                     time += offset[op]

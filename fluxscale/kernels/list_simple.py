@@ -1,7 +1,9 @@
-"""List scheduling where every leg has one simplex, per-port plane and ops last equally long on all planes: same answer, faster.
+"""List scheduling where every leg has one simplex, per-port plane and ops last equally long on all planes.
 
-The thousand-GPU presets are of this kind. The general kernel asks each leg for its options, port kind and rule; left out, the same
-event loop takes a third of the time (measured on the 127,008-op instance of the benchmarks).
+Same answer, faster.
+
+The thousand-GPU presets are of this kind. The general kernel asks each leg for its options, port kind and rule; left
+out, the same event loop takes a third of the time (measured on the 127,008-op instance of the benchmarks).
 """
 
 from __future__ import annotations
@@ -20,8 +22,9 @@ def list_schedule_simple(
 ):  # numpydoc ignore=PR01  # fmt: skip
     """Schedule every op; see :func:`fluxscale.kernels.list_schedule.list_schedule`.
 
-    ``op_ticks`` int64 ``[n]``; ``tx_lane``, ``rx_lane`` int32 ``[L]``; ``leg_delay`` int64 ``[L]``: delay of the leg's plane;
-    ``first_free`` int64 ``[L]``: earliest start that the boundary allows (the delay where it is dark, else 0).
+    ``op_ticks`` int64 ``[n]``; ``tx_lane``, ``rx_lane`` int32 ``[L]``; ``leg_delay`` int64 ``[L]``: delay of the
+    leg's plane; ``first_free`` int64 ``[L]``: earliest start that the boundary allows (the delay where it is dark,
+    else 0).
     """
     n = len(start)
     lane_free[:] = 0

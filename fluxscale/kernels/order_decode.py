@@ -1,4 +1,7 @@
-"""From a fixed order of all ops to the earliest schedule that keeps it, and to the path that makes it as long as it is."""
+"""From a fixed order of all ops to the earliest schedule that keeps it.
+
+And to the path that makes it as long as it is.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +22,11 @@ def decode(
 ):  # numpydoc ignore=PR01  # fmt: skip
     """Start every op, in ``order`` (topological), as early as its predecessors and what is already on its ports allow.
 
-    Before each op whose position is a multiple of ``every`` (0: never), the state goes into the next row of the ``saved`` arrays:
-    ready times int64 ``[K, n]``, lanes int64 ``[K, 2, lanes]``, ports int32 ``[K, 3, lanes]``, planes int64 ``[K, 3, P]``;
-    :func:`evaluate` goes on from there. ``binder`` int32 ``[n]``: the op that an op waits for last; ``binding`` int8 ``[n]``: how (BY_NOTHING: the boundary, BY_DATA:
-    precedence or device, BY_PORT). Returns the largest end and an op that has it.
+    Before each op whose position is a multiple of ``every`` (0: never), the state goes into the next row of the
+    ``saved`` arrays: ready times int64 ``[K, n]``, lanes int64 ``[K, 2, lanes]``, ports int32 ``[K, 3, lanes]``,
+    planes int64 ``[K, 3, P]``; :func:`evaluate` goes on from there. ``binder`` int32 ``[n]``: the op that an op waits
+    for last; ``binding`` int8 ``[n]``: how (BY_NOTHING: the boundary, BY_DATA: precedence or device, BY_PORT).
+    Returns the largest end and an op that has it.
     """
     reset(delay, boundary, lane_free, peer, last_op, port_open, port_epoch, plane_open, plane_busy, plane_epoch)
     ready[:] = 0
@@ -42,10 +46,12 @@ def decode(
         if leg_indptr[op] < leg_indptr[op + 1]:
             time = op_earliest(
                 op, ready[op], leg_indptr, option_indptr, option_plane, option_tx_lane, option_rx_lane, delay, all_stop,
-                duplex, boundary, lane_free, peer, port_open, port_epoch, plane_open, plane_busy, plane_epoch, leg_option,
+                duplex, boundary, lane_free, peer, port_open, port_epoch, plane_open, plane_busy, plane_epoch,
+                leg_option,
             )  # fmt: skip
             if time > ready[op]:
-                # which port decides is only a hint for the search, so column 0 stands in for the duration on every plane
+                # which port decides is only a hint for the search, so column 0 stands in for the duration on every
+                # plane
                 latest = np.int64(-1)
                 binding[op] = BY_NOTHING
                 binder[op] = -1
@@ -97,9 +103,9 @@ def evaluate(
 ):  # numpydoc ignore=PR01  # fmt: skip
     """Value of an order that differs from the last decoded one at position ``first`` or later.
 
-    Goes on from the saved state before ``first`` and gives up as soon as an op's end plus the longest path behind it (``tail`` int64
-    ``[n]``) exceeds ``limit``. Returns the largest end + tail seen: the iteration time if it is at most ``limit`` and at least the
-    part before ``first`` needs, which the caller knows.
+    Goes on from the saved state before ``first`` and gives up as soon as an op's end plus the longest path behind it
+    (``tail`` int64 ``[n]``) exceeds ``limit``. Returns the largest end + tail seen: the iteration time if it is at
+    most ``limit`` and at least the part before ``first`` needs, which the caller knows.
     """
     row = first // every
     ready[:] = saved_ready[row]
@@ -119,7 +125,8 @@ def evaluate(
         if leg_indptr[op] < leg_indptr[op + 1]:
             time = op_earliest(
                 op, ready[op], leg_indptr, option_indptr, option_plane, option_tx_lane, option_rx_lane, delay, all_stop,
-                duplex, boundary, lane_free, peer, port_open, port_epoch, plane_open, plane_busy, plane_epoch, leg_option,
+                duplex, boundary, lane_free, peer, port_open, port_epoch, plane_open, plane_busy, plane_epoch,
+                leg_option,
             )  # fmt: skip
             end = time + op_duration(op, op_ticks, plane_class, leg_indptr, option_plane, leg_option)
             commit(

@@ -6,7 +6,9 @@ from fluxscale._numba import kernel
 
 
 @kernel
-def share_port(u, v, leg_indptr, leg_option, option_tx_lane, option_rx_lane, option_plane, duplex):  # numpydoc ignore=PR01
+def share_port(
+    u, v, leg_indptr, leg_option, option_tx_lane, option_rx_lane, option_plane, duplex
+):  # numpydoc ignore=PR01
     """Whether two ops use one port."""
     for i in range(leg_indptr[u], leg_indptr[u + 1]):
         for j in range(leg_indptr[v], leg_indptr[v + 1]):
@@ -21,8 +23,13 @@ def share_port(u, v, leg_indptr, leg_option, option_tx_lane, option_rx_lane, opt
 
 
 @kernel
-def move_before(order, position, at, v, succ_indptr, succ_index, next_on_device, mark, stamp, scratch):  # numpydoc ignore=PR01
-    """Put v and its ancestors in ``order[at:position[v]]`` before the rest of that span; False if ``order[at]`` is an ancestor."""
+def move_before(
+    order, position, at, v, succ_indptr, succ_index, next_on_device, mark, stamp, scratch
+):  # numpydoc ignore=PR01
+    """Put v and its ancestors in ``order[at:position[v]]`` before the rest of that span.
+
+    False if ``order[at]`` is an ancestor.
+    """
     stop = position[v]
     mark[v] = stamp
     for i in range(stop - 1, at - 1, -1):
@@ -56,8 +63,13 @@ def move_before(order, position, at, v, succ_indptr, succ_index, next_on_device,
 
 
 @kernel
-def move_after(order, position, u, stop, succ_indptr, succ_index, next_on_device, mark, stamp, scratch):  # numpydoc ignore=PR01
-    """Put u and its descendants in ``order[position[u]:stop + 1]`` after the rest of that span; False if ``order[stop]`` is one."""
+def move_after(
+    order, position, u, stop, succ_indptr, succ_index, next_on_device, mark, stamp, scratch
+):  # numpydoc ignore=PR01
+    """Put u and its descendants in ``order[position[u]:stop + 1]`` after the rest of that span.
+
+    False if ``order[stop]`` is one.
+    """
     at = position[u]
     mark[u] = stamp
     for i in range(at, stop + 1):

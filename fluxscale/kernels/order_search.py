@@ -1,10 +1,10 @@
 """Local search on port orders along the critical path.
 
-A solution is one topological order of all ops; the order on every port is the order in which its ops come. A move takes an edge of the
-critical path where an op waits for a port (u before v) and puts v, with those of its ancestors that stand between, before u or an
-earlier op of that port; or u, with its descendants, after v. The result is always a topological order, so every move decodes. Moves are
-accepted by simulated annealing (Kirkpatrick, Gelatt and Vecchi, Science 1983): late acceptance was tried and got stuck some 20 ms higher
-on the 405B pipeline.
+A solution is one topological order of all ops; the order on every port is the order in which its ops come. A move
+takes an edge of the critical path where an op waits for a port (u before v) and puts v, with those of its ancestors
+that stand between, before u or an earlier op of that port; or u, with its descendants, after v. The result is always
+a topological order, so every move decodes. Moves are accepted by simulated annealing (Kirkpatrick, Gelatt and Vecchi,
+Science 1983): late acceptance was tried and got stuck some 20 ms higher on the 405B pipeline.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from fluxscale.kernels.order_decode import BY_PORT, decode, evaluate
 from fluxscale.kernels.order_moves import move_after, move_before, share_port
 
 REACH_BITS = 8
-"""A move jumps over fewer than 2^k ops of the port, k drawn from 0 to this less one: mostly near, sometimes to the other end."""
+"""A move jumps over fewer than 2^k ops of the port, k drawn from 0 to this less one: mostly near, sometimes to the
+other end."""
 
 
 @kernel
@@ -39,11 +40,13 @@ def search(
     lane_free, peer, last_op, port_open, port_epoch, plane_open, plane_busy, plane_epoch,
     order, tail, bound, moves, seed, heat, cooling, every, saved_ready, saved_lanes, saved_ports, saved_planes,
 ):  # numpydoc ignore=PR01  # fmt: skip
-    """Improve ``order`` in place by at most ``moves`` moves; stop at ``bound`` or when no op waits for a port on the critical path.
+    """Improve ``order`` in place by at most ``moves`` moves.
 
-    ``tail`` int64 ``[n]``: longest path behind each op. ``heat`` (ticks) is the annealing temperature, multiplied by ``cooling`` at each
-    move. ``every`` and the ``saved`` arrays: see :func:`fluxscale.kernels.order_decode.decode`. Returns the best value, the moves
-    tried, and how many of them were kept.
+    Stop at ``bound`` or when no op waits for a port on the critical path.
+
+    ``tail`` int64 ``[n]``: longest path behind each op. ``heat`` (ticks) is the annealing temperature, multiplied by
+    ``cooling`` at each move. ``every`` and the ``saved`` arrays: see :func:`fluxscale.kernels.order_decode.decode`.
+    Returns the best value, the moves tried, and how many of them were kept.
     """
     n = len(order)
     position = np.empty(n, dtype=np.int32)
@@ -61,7 +64,8 @@ def search(
     state = np.empty(1, dtype=np.uint64)
     state[0] = np.uint64(seed * 2 + 1)
     value, final = decode(
-        succ_indptr, succ_index, next_on_device, in_degree, op_ticks, plane_class, leg_indptr, option_indptr, option_plane,
+        succ_indptr, succ_index, next_on_device, in_degree, op_ticks, plane_class, leg_indptr, option_indptr,
+        option_plane,
         option_tx_lane, option_rx_lane, delay, all_stop, duplex, boundary,
         lane_free, peer, last_op, port_open, port_epoch, plane_open, plane_busy, plane_epoch,
         present, ready, start, leg_option, binder, binding, every, saved_ready, saved_lanes, saved_ports, saved_planes,
@@ -98,7 +102,9 @@ def search(
             position_before = at
             i = at - 1
             while jump > 0 and i >= 0:
-                if share_port(trial[i], v, leg_indptr, leg_option, option_tx_lane, option_rx_lane, option_plane, duplex):
+                if share_port(
+                    trial[i], v, leg_indptr, leg_option, option_tx_lane, option_rx_lane, option_plane, duplex
+                ):
                     at = i
                     jump -= 1
                 i -= 1
@@ -108,7 +114,9 @@ def search(
             position_before = position[u]
             i = at + 1
             while jump > 0 and i < n:
-                if share_port(trial[i], u, leg_indptr, leg_option, option_tx_lane, option_rx_lane, option_plane, duplex):
+                if share_port(
+                    trial[i], u, leg_indptr, leg_option, option_tx_lane, option_rx_lane, option_plane, duplex
+                ):
                     at = i
                     jump -= 1
                 i += 1
@@ -121,7 +129,8 @@ def search(
         heat *= cooling
         first = min(at, position_before)
         new_value = evaluate(
-            succ_indptr, succ_index, next_on_device, in_degree, op_ticks, plane_class, leg_indptr, option_indptr, option_plane,
+            succ_indptr, succ_index, next_on_device, in_degree, op_ticks, plane_class, leg_indptr, option_indptr,
+            option_plane,
             option_tx_lane, option_rx_lane, delay, all_stop, duplex, boundary,
             lane_free, peer, last_op, port_open, port_epoch, plane_open, plane_busy, plane_epoch,
             trial, ready, leg_option, tail, limit, first, every, saved_ready, saved_lanes, saved_ports, saved_planes,
@@ -132,7 +141,8 @@ def search(
                 succ_indptr, succ_index, next_on_device, in_degree, op_ticks, plane_class, leg_indptr, option_indptr,
                 option_plane, option_tx_lane, option_rx_lane, delay, all_stop, duplex, boundary,
                 lane_free, peer, last_op, port_open, port_epoch, plane_open, plane_busy, plane_epoch,
-                present, ready, start, leg_option, binder, binding, every, saved_ready, saved_lanes, saved_ports, saved_planes,
+                present, ready, start, leg_option, binder, binding, every, saved_ready, saved_lanes, saved_ports,
+                saved_planes,
             )  # fmt: skip
             kept += 1
             fresh = True

@@ -1,8 +1,8 @@
 """Backfilling: move ops that wait for a port into earlier gaps, wherever that costs nothing.
 
-List scheduling only appends, so an op of little urgency (a gradient bucket, say) is left behind all the urgent ones although it would
-fit between two of them. One pass over the ops in order tries, for each that waits for a port, the places since it became ready, earliest
-first, and takes the first that leaves the iteration no longer.
+List scheduling only appends, so an op of little urgency (a gradient bucket, say) is left behind all the urgent ones
+although it would fit between two of them. One pass over the ops in order tries, for each that waits for a port, the
+places since it became ready, earliest first, and takes the first that leaves the iteration no longer.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ def settle(
 ):  # numpydoc ignore=PR01  # fmt: skip
     """Backfill ``order`` in place with at most ``evaluations`` trials, at most ``tries`` for one op.
 
-    Other parameters as in :func:`fluxscale.kernels.order_search.search`. Returns the value, the trials and how many were taken.
+    Other parameters as in :func:`fluxscale.kernels.order_search.search`. Returns the value, the trials and how many
+    were taken.
     """
     n = len(order)
     position = np.empty(n, dtype=np.int32)
@@ -37,7 +38,8 @@ def settle(
     scratch = np.empty(n, dtype=np.int32)
     trial = np.empty(n, dtype=np.int32)
     value, _ = decode(
-        succ_indptr, succ_index, next_on_device, in_degree, op_ticks, plane_class, leg_indptr, option_indptr, option_plane,
+        succ_indptr, succ_index, next_on_device, in_degree, op_ticks, plane_class, leg_indptr, option_indptr,
+        option_plane,
         option_tx_lane, option_rx_lane, delay, all_stop, duplex, boundary,
         lane_free, peer, last_op, port_open, port_epoch, plane_open, plane_busy, plane_epoch,
         order, ready, start, leg_option, binder, binding, every, saved_ready, saved_lanes, saved_ports, saved_planes,
@@ -59,7 +61,9 @@ def settle(
         for at in range(first, stop):
             if tried == tries or used == evaluations:
                 break
-            if not share_port(order[at], v, leg_indptr, leg_option, option_tx_lane, option_rx_lane, option_plane, duplex):
+            if not share_port(
+                order[at], v, leg_indptr, leg_option, option_tx_lane, option_rx_lane, option_plane, duplex
+            ):
                 continue
             trial[:] = order
             stamp += 1
@@ -69,16 +73,19 @@ def settle(
             if moved:
                 used += 1
                 better = evaluate(
-                    succ_indptr, succ_index, next_on_device, in_degree, op_ticks, plane_class, leg_indptr, option_indptr,
+                    succ_indptr, succ_index, next_on_device, in_degree, op_ticks, plane_class, leg_indptr,
+                    option_indptr,
                     option_plane, option_tx_lane, option_rx_lane, delay, all_stop, duplex, boundary,
                     lane_free, peer, last_op, port_open, port_epoch, plane_open, plane_busy, plane_epoch,
-                    trial, ready, trial_option, tail, value, at, every, saved_ready, saved_lanes, saved_ports, saved_planes,
+                    trial, ready, trial_option, tail, value, at, every, saved_ready, saved_lanes, saved_ports,
+                    saved_planes,
                 )  # fmt: skip
             if better <= value:
                 order[:] = trial
                 taken += 1
                 value, _ = decode(
-                    succ_indptr, succ_index, next_on_device, in_degree, op_ticks, plane_class, leg_indptr, option_indptr,
+                    succ_indptr, succ_index, next_on_device, in_degree, op_ticks, plane_class, leg_indptr,
+                    option_indptr,
                     option_plane, option_tx_lane, option_rx_lane, delay, all_stop, duplex, boundary,
                     lane_free, peer, last_op, port_open, port_epoch, plane_open, plane_busy, plane_epoch,
                     order, ready, start, leg_option, binder, binding, every, saved_ready, saved_lanes, saved_ports,

@@ -1,11 +1,11 @@
 """State of ports and planes while a schedule is built op by op, and the one rule that says how early an op can start.
 
-Used by list scheduling and by the decoder of fixed orders, so that both speak of the same ports. Ops are only ever appended: what is
-committed keeps its time. Numbering: lane = (plane x endpoints + endpoint) x 2 + side (0 transmit, 1 receive); a simplex port is its
-lane, a duplex port is the transmit lane's number.
+Used by list scheduling and by the decoder of fixed orders, so that both speak of the same ports. Ops are only ever
+appended: what is committed keeps its time. Numbering: lane = (plane x endpoints + endpoint) x 2 + side (0 transmit, 1
+receive); a simplex port is its lane, a duplex port is the transmit lane's number.
 
-The kernels take every array as an argument of its own: reading arrays out of a tuple inside compiled code counts references at each
-access, which made list scheduling five times slower (measured).
+The kernels take every array as an argument of its own: reading arrays out of a tuple inside compiled code counts
+references at each access, which made list scheduling five times slower (measured).
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ NEVER = np.int64(2**62)
 class Problem(NamedTuple):
     """What the kernels read of an instance; see ``Instance`` and ``Derived`` for shapes.
 
-    An option is a leg on one of its planes: ``option_indptr`` int64 ``[L+1]``, and for each option its plane (int16) and its
-    transmit and receive lanes (int32).
+    An option is a leg on one of its planes: ``option_indptr`` int64 ``[L+1]``, and for each option its plane (int16)
+    and its transmit and receive lanes (int32).
     """
 
     succ_indptr: Ints
@@ -47,8 +47,11 @@ class Problem(NamedTuple):
 
 
 class Ports(NamedTuple):
-    """State of all ports: free times of lanes; peer port (the circuit), last op, earliest time at which the circuit can be up (only kept
-    for duplex ports, where the other direction may still be free from before it); epochs of all-stop planes."""
+    """State of all ports: free times of lanes.
+
+    Peer port (the circuit), last op, earliest time at which the circuit can be up (only kept for duplex ports, where
+    the other direction may still be free from before it); epochs of all-stop planes.
+    """
 
     lane_free: Ints
     peer: Ints
@@ -76,7 +79,9 @@ def new_ports(n_planes: int, n_endpoints: int) -> Ports:
 
 
 @inlined
-def reset(delay, boundary, lane_free, peer, last_op, port_open, port_epoch, plane_open, plane_busy, plane_epoch):  # numpydoc ignore=PR01
+def reset(
+    delay, boundary, lane_free, peer, last_op, port_open, port_epoch, plane_open, plane_busy, plane_epoch
+):  # numpydoc ignore=PR01
     """Put all ports at time 0 with the boundary's circuits (none, or whatever comes first)."""
     lane_free[:] = 0
     peer[:] = -1
@@ -91,9 +96,26 @@ def reset(delay, boundary, lane_free, peer, last_op, port_open, port_epoch, plan
 
 @inlined
 def option_earliest(
-    ready, plane, a, b, delay, all_stop, duplex, boundary, lane_free, peer, port_open, port_epoch, plane_open, plane_busy, plane_epoch
+    ready,
+    plane,
+    a,
+    b,
+    delay,
+    all_stop,
+    duplex,
+    boundary,
+    lane_free,
+    peer,
+    port_open,
+    port_epoch,
+    plane_open,
+    plane_busy,
+    plane_epoch,
 ):  # numpydoc ignore=PR01
-    """Earliest start of a leg on the lanes ``a`` (transmit) and ``b`` (receive) of one plane, given all that is committed."""
+    """Earliest start of a leg on the lanes ``a`` (transmit) and ``b`` (receive) of one plane.
+
+    Given all that is committed.
+    """
     port_b = b - 1 if duplex[plane] else b
     if all_stop[plane]:
         epoch = plane_epoch[plane]
@@ -120,7 +142,8 @@ def option_earliest(
 
 @inlined
 def op_earliest(
-    op, ready, leg_indptr, option_indptr, option_plane, option_tx_lane, option_rx_lane, delay, all_stop, duplex, boundary,
+    op, ready, leg_indptr, option_indptr, option_plane, option_tx_lane, option_rx_lane, delay, all_stop, duplex,
+    boundary,
     lane_free, peer, port_open, port_epoch, plane_open, plane_busy, plane_epoch, leg_option,
 ):  # numpydoc ignore=PR01  # fmt: skip
     """Earliest start of an op with legs; picks each leg's option (earliest start, then first) into ``leg_option``."""
@@ -128,12 +151,14 @@ def op_earliest(
     for leg in range(leg_indptr[op], leg_indptr[op + 1]):
         option = option_indptr[leg]
         best = option_earliest(
-            ready, option_plane[option], option_tx_lane[option], option_rx_lane[option], delay, all_stop, duplex, boundary,
+            ready, option_plane[option], option_tx_lane[option], option_rx_lane[option], delay, all_stop, duplex,
+            boundary,
             lane_free, peer, port_open, port_epoch, plane_open, plane_busy, plane_epoch,
         )  # fmt: skip
         for other in range(option + 1, option_indptr[leg + 1]):
             time = option_earliest(
-                ready, option_plane[other], option_tx_lane[other], option_rx_lane[other], delay, all_stop, duplex, boundary,
+                ready, option_plane[other], option_tx_lane[other], option_rx_lane[other], delay, all_stop, duplex,
+                boundary,
                 lane_free, peer, port_open, port_epoch, plane_open, plane_busy, plane_epoch,
             )  # fmt: skip
             if time < best:

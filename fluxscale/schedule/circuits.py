@@ -40,7 +40,10 @@ def op_ends(instance: Instance, op_start_ticks: Ints, leg_plane: Ints) -> Ints:
 
 
 def stopping_planes(instance: Instance) -> Ints:
-    """Which planes stop as a whole, bool ``[P]``: without a delay there is no dark time to stop for, so those change port by port."""
+    """Which planes stop as a whole, bool ``[P]``.
+
+    Without a delay there is no dark time to stop for, so those change port by port.
+    """
     return instance.plane_all_stop & (instance.plane_delay_ticks > 0)
 
 
@@ -75,12 +78,14 @@ def make_schedule(instance: Instance, op_start_ticks: Ints, leg_plane: Ints) -> 
     delay = instance.plane_delay_ticks
     all_stop = stopping_planes(instance)
     n_rows = per_port_rows(
-        order, leg_start, leg_end, leg_plane, instance.leg_tx, instance.leg_rx, instance.n_endpoints, delay, instance.plane_duplex,
+        order, leg_start, leg_end, leg_plane, instance.leg_tx, instance.leg_rx, instance.n_endpoints, delay,
+        instance.plane_duplex,
         all_stop, instance.boundary, *rows,
     )  # fmt: skip
     for plane in np.flatnonzero(all_stop):
         n_rows = all_stop_rows(
-            order[leg_plane[order] == plane], leg_start, leg_end, instance.leg_tx, instance.leg_rx, plane, instance.n_endpoints,
+            order[leg_plane[order] == plane], leg_start, leg_end, instance.leg_tx, instance.leg_rx, plane,
+            instance.n_endpoints,
             delay[plane], bool(instance.plane_duplex[plane]), instance.boundary, *rows, n_rows,
         )  # fmt: skip
     plane, tx, rx, up_from, up_to = (column[:n_rows] for column in rows)
@@ -94,7 +99,10 @@ def make_schedule(instance: Instance, op_start_ticks: Ints, leg_plane: Ints) -> 
 def _just_in_time_openings(
     instance: Instance, row_plane: Ints, row_from: Ints, leg_plane: Ints, leg_start: Ints
 ) -> Ints:
-    """Open a cyclic all-stop plane's first epoch only when its first leg starts: the wrap may have to change the plane before."""
+    """Open a cyclic all-stop plane's first epoch only when its first leg starts.
+
+    The wrap may have to change the plane before.
+    """
     row_from = row_from.copy()
     for plane in np.flatnonzero(stopping_planes(instance)):
         mine = row_plane == plane
@@ -114,7 +122,10 @@ def _wrap_period(
     leg_start: Ints,
     leg_end: Ints,
 ) -> int:
-    """Least period that leaves every port its dark time between the last circuit of one iteration and the first of the next."""
+    """Least period that leaves every port its dark time between the last circuit of one iteration.
+
+    The first of the next.
+    """
     n = instance.n_endpoints
     duplex = instance.plane_duplex[plane]
     port_a = (plane.astype(np.int64) * n + tx) * 2

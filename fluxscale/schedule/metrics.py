@@ -22,7 +22,8 @@ class Metrics:
     reconfigurations
         Circuit set-ups: rows before which one of the two ports held another circuit, or, with a dark boundary, none.
     circuit_utilisation
-        Share of the circuits' up time in which data flows (a duplex circuit counts both directions), or None without circuits.
+        Share of the circuits' up time in which data flows (a duplex circuit counts both directions), or None without
+        circuits.
     """
 
     reconfigurations: int
@@ -45,7 +46,8 @@ def metrics(instance: Instance, schedule: Schedule) -> Metrics:
     setups = 0
     for _ in range(2 if instance.boundary == CYCLIC else 1):
         setups = count_setups(
-            order, schedule.circuit_plane, schedule.circuit_tx, schedule.circuit_rx, instance.n_endpoints, instance.plane_duplex,
+            order, schedule.circuit_plane, schedule.circuit_tx, schedule.circuit_rx, instance.n_endpoints,
+            instance.plane_duplex,
             instance.boundary, last_a, last_b,
         )  # fmt: skip
     up = schedule.circuit_up_to_ticks - schedule.circuit_up_from_ticks

@@ -54,11 +54,12 @@ class Schedule:
         """Content hash; equal schedules of one instance have equal hashes on every machine."""
         digest = hashlib.sha256(f"fluxscale-schedule-1;{self.instance_sha256};{self.iteration_time_ticks}".encode())
         for name, dtype in COLUMNS.items():
-            digest.update(np.ascontiguousarray(getattr(self, name), dtype=np.dtype(dtype).newbyteorder("<")))
+            digest.update(np.ascontiguousarray(getattr(self, name), dtype=np.dtype(dtype).newbyteorder("<")).data)
         return digest.hexdigest()
 
     def __repr__(self) -> str:
-        return f"Schedule({len(self.op_start_ticks)} ops, {len(self.circuit_tx)} circuits, {self.iteration_time_ticks} ticks)"
+        ops, circuits = len(self.op_start_ticks), len(self.circuit_tx)
+        return f"Schedule({ops} ops, {circuits} circuits, {self.iteration_time_ticks} ticks)"
 
 
 COLUMNS: dict[str, str] = {

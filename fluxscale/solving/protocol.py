@@ -16,7 +16,10 @@ Ints = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class Plan:
-    """What a solver decides: op starts (int64 ``[n]``) and the plane of each leg (int16 ``[L]``); the circuits follow."""
+    """What a solver decides: op starts (int64 ``[n]``) and the plane of each leg (int16 ``[L]``).
+
+    The circuits follow.
+    """
 
     op_start_ticks: Ints
     leg_plane: Ints
@@ -109,7 +112,10 @@ class Capabilities:
 
 
 class Solver(Protocol):
-    """A solver plug-in; see ``fluxscale_solvers/TEMPLATE.py``. An interrupt (Ctrl-C) must return the best plan so far."""
+    """A solver plug-in; see ``fluxscale_solvers/TEMPLATE.py``.
+
+    An interrupt (Ctrl-C) must return the best plan so far.
+    """
 
     name: str
     capabilities: Capabilities

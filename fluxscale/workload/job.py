@@ -41,6 +41,8 @@ class Job:
         Facts that the output must state, e.g. that the fabric is assumed.
     file
         File that a DAG came from, or None.
+    origin
+        What errors call the job: the file or preset that it was read from.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Job:
     dag_document: dict[str, Any] | None = None
     notes: tuple[str, ...] = ()
     file: str | None = None
+    origin: str | None = None
 
     def dag(self) -> CommDag:
         """Build the DAG of the iteration (its ``notes`` say more than the job's).

@@ -79,9 +79,9 @@ def _job(
     changed = apply_overrides({**document, "fabric": {} if given is None else given}, overrides)
     fabric = parse_fabric({"fabric": changed["fabric"]}, file=origin)
     spec = parse_job(changed, file=file)
-    assumed = fabric_file is None and (preset or given is None)
+    assumed = fabric_file is None and (given is None or (preset and spec.fabric_source is None))
     notes = _assumption(fabric) if assumed else ()
-    return Job(name if preset or "name" not in changed else spec.name, "job", spec, fabric, None, notes)
+    return Job(name if preset or "name" not in changed else spec.name, "job", spec, fabric, None, notes, origin=file)
 
 
 def _fabric_table(
@@ -106,7 +106,7 @@ def _dag(file: str, fabric_file: str | Path | None, overrides: Sequence[str]) ->
     changed = apply_overrides({"fabric": {} if given is None else given}, overrides, dag=True)
     fabric = parse_fabric({"fabric": changed["fabric"]}, file=origin)
     notes = _assumption(fabric) if fabric_file is None else ()
-    return Job(Path(file).stem, "dag", None, fabric, document, notes, file)
+    return Job(Path(file).stem, "dag", None, fabric, document, notes, file, file)
 
 
 def _assumption(fabric: FabricSpec) -> tuple[str, ...]:

@@ -146,6 +146,11 @@ class JobSpec(Section):
     parallel: ParallelSpec = Field(description="Parallelism.")
     hardware: HardwareSpec = Field(default_factory=HardwareSpec, description="Hosts and GPUs.")
     timing: TimingSpec = Field(default_factory=TimingSpec, description="Given times.")
+    fabric_source: str | None = Field(
+        default=None,
+        max_length=500,
+        description="Where the fabric comes from; without it a preset's fabric counts as assumed.",
+    )
     fabric: dict[str, Any] | str | None = Field(default=None, description="The fabric, or the TOML file that holds it.")
 
     @property

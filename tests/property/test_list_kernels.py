@@ -6,6 +6,11 @@ import itertools
 
 import numpy as np
 import pytest
+from fluxscale_solvers.heuristics.candidates import run_rule
+from fluxscale_solvers.heuristics.improvement import saved_states
+from fluxscale_solvers.heuristics.inputs import prepare
+from fluxscale_solvers.heuristics.list_scheduling import ListScheduling
+from fluxscale_solvers.heuristics.rules import FIXED_RULES, random_rule, rank_and_offset
 
 from fluxscale.errors import InfeasibleError
 from fluxscale.instance.derived import derive
@@ -14,11 +19,6 @@ from fluxscale.kernels.order_decode import decode
 from fluxscale.kernels.order_search import search
 from fluxscale.kernels.ports import new_ports
 from fluxscale.solving.protocol import SolveParams
-from fluxscale_solvers.heuristics.inputs import prepare
-from fluxscale_solvers.heuristics.candidates import run_rule
-from fluxscale_solvers.heuristics.improvement import saved_states
-from fluxscale_solvers.heuristics.list_scheduling import ListScheduling
-from fluxscale_solvers.heuristics.rules import FIXED_RULES, random_rule, rank_and_offset
 from tests.naive_list import naive_decode, naive_list
 from tests.property import exact_instances
 
@@ -75,7 +75,9 @@ def test_decode_equals_its_twin_and_repeats_the_list_schedule(seed):
     ports = new_ports(prepared.n_planes, prepared.n_endpoints)
     start, option = np.empty(n, dtype=np.int64), np.zeros(instance.n_legs, dtype=np.int32)
     ready, binder, binding = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int8)
-    value, _ = decode(*prepared.problem, *ports, found.order, ready, start, option, binder, binding, *saved_states(n, prepared, 0))
+    value, _ = decode(
+        *prepared.problem, *ports, found.order, ready, start, option, binder, binding, *saved_states(n, prepared, 0)
+    )
     assert start.tolist() == found.start.tolist()
     _, _, options = old_numbering(instance, prepared, np.zeros(n), np.zeros(0))
     twin_start, twin_end = naive_decode(instance, prepared.op_of[found.order].tolist(), options)
@@ -110,8 +112,23 @@ def test_search_keeps_a_topological_order_and_never_gets_worse(seed):
     found = run_rule(instance, prepared, FIXED_RULES[0])
     order = found.order.copy()
     ports = new_ports(prepared.n_planes, prepared.n_endpoints)
-    makespan = max(naive_decode(instance, prepared.op_of[order].tolist(), old_numbering(instance, prepared, order, [])[2])[1].values())
-    value, _, _ = search(*prepared.problem, *ports, order, prepared.tail, 0, 300, seed + 1, 5.0, 0.99, *saved_states(instance.n_ops, prepared, 4))
+    makespan = max(
+        naive_decode(instance, prepared.op_of[order].tolist(), old_numbering(instance, prepared, order, [])[2])[
+            1
+        ].values()
+    )
+    value, _, _ = search(
+        *prepared.problem,
+        *ports,
+        order,
+        prepared.tail,
+        0,
+        300,
+        seed + 1,
+        5.0,
+        0.99,
+        *saved_states(instance.n_ops, prepared, 4),
+    )
     assert sorted(order.tolist()) == list(range(instance.n_ops))
     at = {op: i for i, op in enumerate(prepared.op_of[order].tolist())}
     for op in range(instance.n_ops):

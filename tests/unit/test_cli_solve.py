@@ -268,8 +268,6 @@ def test_ctrl_c_in_a_real_run_keeps_the_best(tmp_path):
     time.sleep(1)
     process.send_signal(signal.SIGINT)
     said, _ = process.communicate(timeout=120)
-    if process.returncode == 0:
-        pytest.skip("the heuristic proved its schedule optimal before the interrupt")
     assert process.returncode == 130, said
     assert json.loads((out / "result.json").read_text())["feasibility"] == "checked-ok"
     assert (out / "schedule.json").exists()

@@ -62,7 +62,17 @@ def run_rule(instance: Instance, prepared: Prepared, rule: Rule, seed: int = 0) 
     if prepared.simple:
         leg_option = np.arange(legs, dtype=np.int32)
         lanes = (ports.lane_free, ports.peer)
-        list_schedule_simple(*simple_arguments(prepared), *lanes, rank, op_of_rank, offset, coarse, start, order)
+        arguments: tuple[Any, ...] = (
+            *simple_arguments(prepared),
+            *lanes,
+            rank,
+            op_of_rank,
+            offset,
+            coarse,
+            start,
+            order,
+        )
+        list_schedule_simple(*arguments)
     else:
         leg_option = np.zeros(legs, dtype=np.int32)
         list_schedule(*prepared.problem, *ports, rank, op_of_rank, offset, coarse, start, leg_option, order)

@@ -1,7 +1,8 @@
 """Planes of gangs whose legs share ports: a small colouring, done before list scheduling.
 
-A ring over n members on duplex planes cannot lie on one plane: neighbouring edges share an endpoint's only port, so they must be on
-different planes (problem.md, "What is given"). Equal gangs get equal planes, so their circuits are reused.
+A ring over n members on duplex planes cannot lie on one plane: neighbouring edges share an endpoint's only port, so
+they must be on different planes (problem.md, "What is given"). Equal gangs get equal planes, so their circuits are
+reused.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from fluxscale.instance.derived import derive
 from fluxscale.instance.instance import Instance
 
 MAX_STEPS = 1_000_000
-"""Backtracking steps after which a gang counts as impossible to place; rings and exchanges need as many steps as legs."""
+"""Backtracking steps after which a gang counts as impossible to place; rings and exchanges need as many steps as
+legs."""
 
 
 def fixed_gang_planes(instance: Instance) -> np.ndarray | None:
@@ -53,7 +55,9 @@ def fixed_gang_planes(instance: Instance) -> np.ndarray | None:
 def _colour(instance: Instance, legs: np.ndarray) -> list[int]:
     """Depth-first colouring of one gang's legs with planes; legs that share a port with another circuit differ."""
     derived = derive(instance)
-    options = [derived.leg_planes[derived.leg_plane_indptr[leg] : derived.leg_plane_indptr[leg + 1]].tolist() for leg in legs]
+    options = [
+        derived.leg_planes[derived.leg_plane_indptr[leg] : derived.leg_plane_indptr[leg + 1]].tolist() for leg in legs
+    ]
     held: dict[tuple[int, int, int], tuple[int, int]] = {}
     owned: list[list[tuple[int, int, int]]] = [[] for _ in legs]
     tried = [0] * len(legs)
@@ -82,7 +86,7 @@ def _colour(instance: Instance, legs: np.ndarray) -> list[int]:
         name = instance.names.op(int(derived.leg_op[legs[0]]))
         raise InfeasibleError(
             f"{name}: its {len(legs)} circuits cannot be up at once on the planes that its endpoints share. "
-            "Maybe: one more plane, simplex ports, or an algorithm whose steps are pairings (halving-doubling, pairwise)."
+            "Maybe: one more plane, simplex ports, or collectives in pairs (halving-doubling, pairwise)."
         )
     return [options[i][tried[i] - 1] for i in range(len(legs))]
 

@@ -119,9 +119,7 @@ def _better(instance: Instance, prepared: Prepared, begin: Candidate, order: Int
     n = instance.n_ops
     start, ready, binder = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int32)
     leg_option, binding = np.zeros(instance.n_legs, dtype=np.int32), np.empty(n, dtype=np.int8)
-    decode(
-        *prepared.problem, *ports, order, ready, start, leg_option, binder, binding, *saved_states(n, prepared, 0)
-    )
+    decode(*prepared.problem, *ports, order, ready, start, leg_option, binder, binding, *saved_states(n, prepared, 0))
     value = iteration_time(instance, prepared, start, leg_option)
     if value >= begin.value:
         return begin

@@ -24,8 +24,8 @@ Ints = npt.NDArray[Any]
 class Prepared:
     """An instance as the kernels read it, its ops renumbered by their earliest start.
 
-    The event loop then walks through memory in order: replicas that run in lock-step would otherwise send it across the whole
-    instance at every step.
+    The event loop then walks through memory in order: replicas that run in lock-step would otherwise send it across
+    the whole instance at every step.
 
     Attributes
     ----------
@@ -62,8 +62,8 @@ class Prepared:
 def prepare(instance: Instance) -> Prepared:
     """Collect and renumber the arrays that the kernels read.
 
-    A gang whose legs would compete for a port of one plane gets its planes fixed here (see ``gangs``), so that the kernels may choose
-    each leg's plane without looking at the others.
+    A gang whose legs would compete for a port of one plane gets its planes fixed here (see ``gangs``), so that the
+    kernels may choose each leg's plane without looking at the others.
 
     Parameters
     ----------
@@ -133,7 +133,8 @@ def simple_arguments(prepared: Prepared) -> tuple[Ints, ...]:
     first_free = leg_delay if problem.boundary == DARK else np.zeros_like(leg_delay)
     return (
         problem.succ_indptr, problem.succ_index, problem.next_on_device, problem.in_degree,
-        np.ascontiguousarray(problem.op_ticks[:, 0]), problem.leg_indptr, problem.option_tx_lane, problem.option_rx_lane,
+        np.ascontiguousarray(problem.op_ticks[:, 0]), problem.leg_indptr, problem.option_tx_lane,
+        problem.option_rx_lane,
         leg_delay, first_free,
     )  # fmt: skip
 

@@ -23,13 +23,14 @@ DEFAULT_WORK = 100_000_000
 """Default work limit in op placements: some seconds of one core."""
 
 DEFAULT_MOVES = 400_000
-"""Most moves tried by default, however small the instance."""
+"""Most moves tried where no work limit is given, however small the instance."""
 
 BACKFILL_STARTS, SEARCH_STARTS = 6, 2
 """How many schedules are backfilled, and how many of the results are searched."""
 
 EVALUATION_SHARE = 4
-"""A trial re-places about a quarter of the ops: it goes on from a saved state and stops as soon as it is too late (measured)."""
+"""A trial re-places about a quarter of the ops: it goes on from a saved state and stops as soon as it is too late
+(measured)."""
 
 LEAST_TRIALS = 1000
 """With fewer trials than this within the work limit, backfilling and search are left out: they would move nothing."""
@@ -38,9 +39,9 @@ LEAST_TRIALS = 1000
 class ListScheduling:
     """List scheduling, backfilling and annealing; any size, any fabric.
 
-    Work limit: op placements (a rule places each op once, a trial counts as a quarter of that). Options: ``rules`` (how many rules to
-    try), ``moves`` (how many moves of the local search; 0: neither search nor backfilling). Workers run rules side by side; the answer
-    does not depend on how many there are.
+    Work limit: op placements (a rule places each op once, a trial counts as a quarter of that). Options: ``rules``
+    (how many rules to try), ``moves`` (how many moves of the local search; 0: neither search nor backfilling).
+    Workers run rules side by side; the answer does not depend on how many there are.
     """
 
     name = "list"
@@ -95,7 +96,7 @@ class _Run:
         if self.best is None or found.value < self.best.value:
             self.best = found
             elapsed = time.perf_counter() - self.began
-            self.progress(Progress(elapsed, found.value, self.target or None, found.rule))
+            self.progress(Progress(elapsed, found.value, self.target or None, f"rule {found.rule}"))
 
     def all_phases(self) -> None:
         """Rules, backfilling, search."""
@@ -115,7 +116,8 @@ class _Run:
             return
         pool = self._backfill(self.prepared, _distinct(pool)[:BACKFILL_STARTS], max(LEAST_TRIALS, trials // 2))
         left = max(0, trials - self.stats["backfill_trials"])
-        moves = self.moves if self.moves is not None else min(DEFAULT_MOVES, left)
+        cap = DEFAULT_MOVES if self.params.work_limit is None else left
+        moves = self.moves if self.moves is not None else min(cap, left)
         for number, begin in enumerate(pool[:SEARCH_STARTS]):
             if self.good_enough() or self.late():
                 return
@@ -127,7 +129,10 @@ class _Run:
             self.take(found)
 
     def _run_rules(self, prepared: Prepared, count: int) -> Iterator[Candidate]:
-        """Yield one candidate a rule, in the rules' order whatever the number of threads; the kernels release the GIL."""
+        """Yield one candidate a rule, in the rules' order whatever the number of threads.
+
+        The kernels release the GIL.
+        """
         rules: list[Rule] = [*FIXED_RULES[:count], *(random_rule(k) for k in range(count - len(FIXED_RULES)))]
         workers = min(self.params.workers, len(rules))
         if workers <= 1:
@@ -165,7 +170,9 @@ def _options(options: dict[str, Any]) -> tuple[int | None, int | None]:
     known = ListScheduling.capabilities.options
     for key, value in options.items():
         if key not in known:
-            raise InputError("list has no such option", field=f"solver.{key}", value=value, maybe=did_you_mean(key, known))
+            raise InputError(
+                "list has no such option", field=f"solver.{key}", value=value, maybe=did_you_mean(key, known)
+            )
         least = 1 if key == "rules" else 0
         if not isinstance(value, int) or isinstance(value, bool) or value < least:
             raise InputError(f"must be a whole number, at least {least}", field=f"solver.{key}", value=value)

@@ -1,4 +1,7 @@
-"""Priority rules of list scheduling: who goes first when ports are asked for, and how far urgency may jump the queue."""
+"""Priority rules of list scheduling.
+
+Who goes first when ports are asked for, and how far urgency may jump the queue.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +28,11 @@ class Rule:
     name
         What it is called in the statistics.
     urgency
-        Weight of the longest path behind an op against its earliest start: 0 is first come, first served (longest path breaks ties);
-        1 schedules by least slack.
+        Weight of the longest path behind an op against its earliest start: 0 is first come, first served (longest
+        path breaks ties); 1 schedules by least slack.
     patience
-        Weight of the earliest start without circuits: a large one plays the transfers in the order of the delay-free timeline.
+        Weight of the earliest start without circuits: a large one plays the transfers in the order of the delay-free
+        timeline.
     noise
         Width of a random offset, in reconfiguration delays.
     """
