@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema, model_validator
 
 from fluxscale.errors import InputError
-from fluxscale.fabric.spec_errors import as_input_error, reading
+from fluxscale.spec_errors import as_input_error, reading
 from fluxscale.units import format_rate, format_size, format_time, parse_rate, parse_size, parse_time
 
 MAX_PORTS = 2**31 - 1

@@ -1,4 +1,4 @@
-"""Turns what pydantic says about a fabric document into the one-line errors that the command line prints."""
+"""Turns what pydantic says about a job or fabric document into the one-line errors that the command line prints."""
 
 from __future__ import annotations
 
