@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
 
 from fluxscale.errors import InputError
+from fluxscale.spec_errors import as_input_error, reading
 from fluxscale.units import parse_byte_rate, parse_flops, parse_size, parse_time
 from fluxscale.workload.spec_checks import check_spec
-from fluxscale.spec_errors import as_input_error, reading
 
 MAX_COUNT = 2**31 - 1
 Count = Annotated[int, Field(ge=1, le=MAX_COUNT)]
