@@ -17,10 +17,12 @@ from fluxscale.instance.derived import derive
 from fluxscale.kernels.list_schedule import list_schedule
 from fluxscale.kernels.order_decode import decode
 from fluxscale.kernels.order_search import search
+from fluxscale.kernels.order_settle import settle
 from fluxscale.kernels.ports import new_ports
 from fluxscale.solving.protocol import SolveParams
-from tests.naive_list import naive_decode, naive_list
+from tests.naive_list import graph, naive_decode, naive_list
 from tests.property import exact_instances
+from tests.strategies import build
 
 RULES = [*FIXED_RULES[:3], random_rule(2), random_rule(5)]
 
@@ -149,3 +151,46 @@ def test_same_answer_with_one_and_three_workers():
         ]
         assert plans[0].op_start_ticks.tolist() == plans[1].op_start_ticks.tolist()
         assert plans[0].leg_plane.tolist() == plans[1].leg_plane.tolist()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_backfilling_keeps_a_topological_order_and_never_gets_worse(seed):
+    instance = random_instance(seed, 9)
+    prepared = prepare(instance)
+    found = run_rule(instance, prepared, FIXED_RULES[2])
+    options = old_numbering(instance, prepared, found.order, [])[2]
+    before = max(naive_decode(instance, prepared.op_of[found.order].tolist(), options)[1].values())
+    order = found.order.copy()
+    ports = new_ports(prepared.n_planes, prepared.n_endpoints)
+    saved = saved_states(instance.n_ops, prepared, 4)
+    value, used, taken = settle(*prepared.problem, *ports, order, prepared.tail, 500, 64, *saved)
+    assert taken <= used <= 500
+    assert max(naive_decode(instance, prepared.op_of[order].tolist(), options)[1].values()) == value <= before
+    preds, _ = graph(instance)
+    at = {op: i for i, op in enumerate(prepared.op_of[order].tolist())}
+    assert all(at[before_it] < at[op] for op in range(instance.n_ops) for before_it in preds[op])
+
+
+def test_backfilling_finds_the_gap_that_appending_leaves():
+    """A short transfer of no urgency fits between two urgent ones on another circuit of its port."""
+    instance = build(
+        [
+            ("compute", "a", 40, []),
+            ("compute", "a", 40, [0]),
+            ("transfer", 0, 1, 5, [0]),
+            ("transfer", 0, 1, 5, [1]),
+            ("compute", "b", 100, [2, 3]),
+            ("transfer", 0, 2, 5, [0]),
+        ],
+        delay=10,
+    )
+    prepared = prepare(instance)
+    late = [op for op in range(6) if op != 5] + [5]
+    order = np.argsort(prepared.op_of).astype(np.int32)[np.array(late)]
+    ports = new_ports(prepared.n_planes, prepared.n_endpoints)
+    start, _ = naive_decode(instance, late, old_numbering(instance, prepared, order, [])[2])
+    assert start[5] == 95
+    settle(*prepared.problem, *ports, order, prepared.tail, 100, 64, *saved_states(6, prepared, 2))
+    start, _ = naive_decode(instance, prepared.op_of[order].tolist(), old_numbering(instance, prepared, order, [])[2])
+    assert start[5] == 55
+    assert start[3] == 80
