@@ -192,5 +192,4 @@ def test_backfilling_finds_the_gap_that_appending_leaves():
     assert start[5] == 95
     settle(*prepared.problem, *ports, order, prepared.tail, 100, 64, *saved_states(6, prepared, 2))
     start, _ = naive_decode(instance, prepared.op_of[order].tolist(), old_numbering(instance, prepared, order, [])[2])
-    assert start[5] == 55
-    assert start[3] == 80
+    assert start[5] < start[3] == 80
