@@ -152,8 +152,8 @@ def reduce(instance: Instance) -> Reduction | None:
     reduced_op = np.searchsorted(ops, op_rep)
     factor = instance.n_ops / len(ops)
     summary = (
-        f"{instance.n_endpoints} endpoints -> {reduced.n_endpoints}, "
-        f"{instance.n_ops} ops -> {reduced.n_ops} (x{factor:.{0 if factor >= 10 else 1}f})"
+        f"{instance.n_endpoints:,} endpoints -> {reduced.n_endpoints:,}, "
+        f"{instance.n_ops:,} ops -> {reduced.n_ops:,} (x{factor:.{0 if factor >= 10 else 1}f})"
     )
     return Reduction(reduced, factor, summary, instance, colours, ops, kept_legs, reduced_op)
 

@@ -68,7 +68,10 @@ def replay_text(facts: dict[str, Any]) -> str:
                 "late ops",
                 f"{facts['late_ops']:,} of {facts['ops']:,}, by at most {format_time(facts['max_lateness_ns'])}",
             ),
-            ("dark time", f"{format_time(sum(dark.values()))} over all circuits of {len(dark)} planes"),
+            (
+                "dark time",
+                f"{format_time(sum(dark.values()))} over all circuits of {len(dark)} plane{'s' * (len(dark) != 1)}",
+            ),
             (
                 "peak NIC buffer",
                 f"{format_size(buffers['eager'])} eager, {format_size(buffers['paced'])} paced (largest of any port)",

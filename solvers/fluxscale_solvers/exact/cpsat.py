@@ -110,6 +110,8 @@ def _termination(status: Any, solver: Any, params: SolveParams, cp_model: Any) -
         return Termination.ERROR
     if params.work_limit is not None and solver.response_proto.deterministic_time >= 0.99 * params.work_limit:
         return Termination.WORK_LIMIT
-    if params.time_limit_s is not None and solver.wall_time >= 0.95 * solver.parameters.max_time_in_seconds:
+    limit = solver.parameters.max_time_in_seconds
+    # CP-SAT does not say which it was, and gives up a little before its limit when it sees no time for another step
+    if params.time_limit_s is not None and solver.wall_time >= limit - max(0.05 * limit, 0.5):
         return Termination.TIME_LIMIT
     return Termination.INTERRUPTED

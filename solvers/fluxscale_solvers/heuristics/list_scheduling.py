@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from fluxscale_solvers.heuristics.candidates import Candidate, run_rule
 from fluxscale_solvers.heuristics.improvement import anneal, backfill
 from fluxscale_solvers.heuristics.inputs import Prepared, prepare
 from fluxscale_solvers.heuristics.rules import FIXED_RULES, Rule, random_rule
+
+Item = TypeVar("Item")
+Made = TypeVar("Made")
 
 DEFAULT_WORK = 100_000_000
 """Default work limit in op placements: some seconds of one core."""
@@ -129,33 +132,33 @@ class _Run:
             self.take(found)
 
     def _run_rules(self, prepared: Prepared, count: int) -> Iterator[Candidate]:
-        """Yield one candidate a rule, in the rules' order whatever the number of threads.
-
-        The kernels release the GIL.
-        """
         rules: list[Rule] = [*FIXED_RULES[:count], *(random_rule(k) for k in range(count - len(FIXED_RULES)))]
-        workers = min(self.params.workers, len(rules))
-        if workers <= 1:
-            for rule in rules:
-                yield run_rule(self.instance, prepared, rule, self.params.seed)
-            return
-        with ThreadPoolExecutor(workers) as threads:
-            for at in range(0, len(rules), workers):
-                batch = rules[at : at + workers]
-                yield from threads.map(lambda r: run_rule(self.instance, prepared, r, self.params.seed), batch)
+        return self._in_order(lambda rule: run_rule(self.instance, prepared, rule, self.params.seed), rules)
 
     def _backfill(self, prepared: Prepared, pool: list[Candidate], trials: int) -> list[Candidate]:
-        """Backfill each; best first, together with what they came from."""
+        """Backfill each with an equal share of the trials; best first, together with what they came from."""
         results = list(pool)
-        for begin in pool:
-            left = trials - self.stats["backfill_trials"]
-            if left <= 0 or self.good_enough() or self.late():
-                break
-            found, used = backfill(self.instance, prepared, begin, left)
+        share = max(1, trials // len(pool))
+        for found, used in self._in_order(lambda begin: backfill(self.instance, prepared, begin, share), pool):
             self.stats["backfill_trials"] += used
             results.append(found)
             self.take(found)
+            if self.good_enough() or self.late():
+                break
         return _distinct(results)
+
+    def _in_order(self, work: Callable[[Item], Made], items: Sequence[Item]) -> Iterator[Made]:
+        """Yield ``work`` of each item in the items' order, whatever the number of threads: the kernels release the GIL.
+
+        A consumer that stops early therefore stops at the same item with any number of workers.
+        """
+        workers = min(self.params.workers, len(items))
+        if workers <= 1:
+            yield from map(work, items)
+            return
+        with ThreadPoolExecutor(workers) as threads:
+            for at in range(0, len(items), workers):
+                yield from threads.map(work, items[at : at + workers])
 
 
 def _distinct(pool: list[Candidate]) -> list[Candidate]:
