@@ -19,9 +19,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from fluxscale_solvers.heuristics.candidates import run_rule
-from fluxscale_solvers.heuristics.inputs import Prepared, prepare, simple_arguments
-from fluxscale_solvers.heuristics.rules import FIXED_RULES, Rule, random_rule, rank_and_offset
 
 import fluxscale as fs
 from fluxscale.bounds import best_bound
@@ -29,6 +26,9 @@ from fluxscale.instance.instance import Instance
 from fluxscale.kernels.list_schedule import list_schedule
 from fluxscale.kernels.list_simple import list_schedule_simple
 from fluxscale.kernels.ports import new_ports
+from fluxscale_solvers.heuristics.candidates import run_rule
+from fluxscale_solvers.heuristics.inputs import Prepared, prepare, simple_arguments
+from fluxscale_solvers.heuristics.rules import FIXED_RULES, Rule, random_rule, rank_and_offset
 
 OPS = 127_008
 JOB = """

@@ -6,13 +6,13 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from fluxscale_solvers.exact.cpsat import ExactCpSat
-from fluxscale_solvers.exact.milp import ExactMilp
 
 from fluxscale.instance.instance import BOUNDARY_NAMES, Instance
 from fluxscale.schedule.circuits import make_schedule
 from fluxscale.solving.protocol import Outcome, Plan, SolveParams
 from fluxscale.solving.status import Termination
+from fluxscale_solvers.exact.cpsat import ExactCpSat
+from fluxscale_solvers.exact.milp import ExactMilp
 from tests.property.exact_brute import optimum
 from tests.property.exact_instances import faults, random_instance
 

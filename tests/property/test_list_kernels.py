@@ -6,11 +6,6 @@ import itertools
 
 import numpy as np
 import pytest
-from fluxscale_solvers.heuristics.candidates import run_rule
-from fluxscale_solvers.heuristics.improvement import saved_states
-from fluxscale_solvers.heuristics.inputs import prepare
-from fluxscale_solvers.heuristics.list_scheduling import ListScheduling
-from fluxscale_solvers.heuristics.rules import FIXED_RULES, random_rule, rank_and_offset
 
 from fluxscale.errors import InfeasibleError
 from fluxscale.instance.derived import derive
@@ -20,6 +15,11 @@ from fluxscale.kernels.order_search import search
 from fluxscale.kernels.order_settle import settle
 from fluxscale.kernels.ports import new_ports
 from fluxscale.solving.protocol import SolveParams
+from fluxscale_solvers.heuristics.candidates import run_rule
+from fluxscale_solvers.heuristics.improvement import saved_states
+from fluxscale_solvers.heuristics.inputs import prepare
+from fluxscale_solvers.heuristics.list_scheduling import ListScheduling
+from fluxscale_solvers.heuristics.rules import FIXED_RULES, random_rule, rank_and_offset
 from tests.naive_list import graph, naive_decode, naive_list
 from tests.property import exact_instances
 from tests.strategies import build

@@ -2,9 +2,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fluxscale_solvers.backends.mathopt import LOOSEST, TIGHTEST, MilpLimits, safe_bound, solve_arrays, tolerance_for
-from fluxscale_solvers.exact.cpsat import ExactCpSat
-from fluxscale_solvers.exact.milp import ExactMilp
 
 from fluxscale.errors import BackendError, InfeasibleError, InputError, UnsupportedError
 from fluxscale.instance.instance import Instance
@@ -15,6 +12,9 @@ from fluxscale.milp.extract import Decision, decide, extract, squeeze
 from fluxscale.milp.greedy import greedy, serial_horizon
 from fluxscale.solving.protocol import Plan, Progress, SolveParams
 from fluxscale.solving.status import Termination
+from fluxscale_solvers.backends.mathopt import LOOSEST, TIGHTEST, MilpLimits, safe_bound, solve_arrays, tolerance_for
+from fluxscale_solvers.exact.cpsat import ExactCpSat
+from fluxscale_solvers.exact.milp import ExactMilp
 from tests.property.exact_instances import faults, random_instance
 from tests.unit.pipeline_case import MS, pipeline
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fluxscale.validate.checker import check
-from fluxscale_solvers.TEMPLATE import SerialTemplate
 
 from fluxscale.errors import InputError, UnsupportedError
 from fluxscale.instance.instance import COMPUTE, CYCLIC, DARK, GANG, PRESET, TRANSFER, Instance
 from fluxscale.schedule.circuits import make_schedule
 from fluxscale.solving.protocol import Progress, SolveParams, Solver
 from fluxscale.solving.status import Termination
+from fluxscale.validate.checker import check
+from fluxscale_solvers.TEMPLATE import SerialTemplate
 
 DELAY = 1000
 
