@@ -27,7 +27,7 @@ from fluxscale.kernels.list_schedule import list_schedule
 from fluxscale.kernels.list_simple import list_schedule_simple
 from fluxscale.kernels.ports import new_ports
 from fluxscale_solvers.heuristics.candidates import run_rule
-from fluxscale_solvers.heuristics.inputs import Prepared, prepare, simple_arguments
+from fluxscale_solvers.heuristics.inputs import Prepared, prepare
 from fluxscale_solvers.heuristics.rules import FIXED_RULES, Rule, random_rule, rank_and_offset
 
 OPS = 127_008
@@ -126,7 +126,7 @@ def measure(instance: Instance, prepared: Prepared, rule: Rule, repeat: int) -> 
     ranks = rank_and_offset(prepared, rule, seed=0)
     ports = new_ports(prepared.n_planes, prepared.n_endpoints)
     if prepared.simple:
-        simple = simple_arguments(prepared)
+        simple = prepared.simple_arguments
 
         def kernel() -> int:
             return list_schedule_simple(*simple, ports.lane_free, ports.peer, *ranks, start, order)

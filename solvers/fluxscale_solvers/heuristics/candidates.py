@@ -13,7 +13,7 @@ from fluxscale.kernels.list_schedule import list_schedule
 from fluxscale.kernels.list_simple import list_schedule_simple
 from fluxscale.kernels.ports import new_ports
 from fluxscale.schedule.circuits import make_schedule
-from fluxscale_solvers.heuristics.inputs import Prepared, simple_arguments
+from fluxscale_solvers.heuristics.inputs import Prepared
 from fluxscale_solvers.heuristics.rules import Rule, rank_and_offset
 
 Ints = npt.NDArray[Any]
@@ -63,7 +63,7 @@ def run_rule(instance: Instance, prepared: Prepared, rule: Rule, seed: int = 0) 
         leg_option = np.arange(legs, dtype=np.int32)
         lanes = (ports.lane_free, ports.peer)
         arguments: tuple[Any, ...] = (
-            *simple_arguments(prepared),
+            *prepared.simple_arguments,
             *lanes,
             rank,
             op_of_rank,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,33 @@ class Prepared:
     n_planes: int
     n_endpoints: int
     simple: bool
+
+    @cached_property
+    def ranks(self) -> tuple[Ints, Ints]:
+        """Rank of each op by the longest path behind it, longest first, and the op of each rank: int32 ``[n]`` each."""
+        op_of_rank = np.argsort(-self.tail, kind="stable").astype(np.int32)
+        rank = np.empty_like(op_of_rank)
+        rank[op_of_rank] = np.arange(len(rank), dtype=np.int32)
+        return rank, op_of_rank
+
+    @cached_property
+    def horizon(self) -> int:
+        """Serial time of everything, which bounds every time that can occur, in ticks."""
+        legs = len(self.problem.option_indptr) - 1
+        delay = int(self.problem.delay.max(initial=0))
+        return int(self.problem.op_ticks.max(axis=1).sum()) + (legs + 1) * delay
+
+    @cached_property
+    def simple_arguments(self) -> tuple[Ints, ...]:
+        """Arguments of the simple kernel up to ``first_free``."""
+        problem = self.problem
+        leg_delay = problem.delay[problem.option_plane]
+        first_free = leg_delay if problem.boundary == DARK else np.zeros_like(leg_delay)
+        return (
+            problem.succ_indptr, problem.succ_index, problem.next_on_device, problem.in_degree,
+            np.ascontiguousarray(problem.op_ticks[:, 0]), problem.leg_indptr, problem.option_tx_lane,
+            problem.option_rx_lane, leg_delay, first_free,
+        )  # fmt: skip
 
     def plan(self, start: Ints, leg_option: Ints) -> Plan:
         """Turn kernel results into a plan of the instance."""
@@ -124,19 +152,6 @@ def prepare(instance: Instance) -> Prepared:
     return Prepared(
         problem, op_of, leg_of, paths.head[op_of], paths.tail[op_of], instance.n_planes, instance.n_endpoints, simple
     )
-
-
-def simple_arguments(prepared: Prepared) -> tuple[Ints, ...]:
-    """Arguments of the simple kernel up to ``first_free``."""
-    problem = prepared.problem
-    leg_delay = problem.delay[problem.option_plane]
-    first_free = leg_delay if problem.boundary == DARK else np.zeros_like(leg_delay)
-    return (
-        problem.succ_indptr, problem.succ_index, problem.next_on_device, problem.in_degree,
-        np.ascontiguousarray(problem.op_ticks[:, 0]), problem.leg_indptr, problem.option_tx_lane,
-        problem.option_rx_lane,
-        leg_delay, first_free,
-    )  # fmt: skip
 
 
 def take_rows(indptr: Ints, rows: Ints) -> tuple[Ints, Ints]:

@@ -74,20 +74,13 @@ def rank_and_offset(prepared: Prepared, rule: Rule, seed: int) -> tuple[Ints, In
     coarse
         Low bits of time that the heap's key leaves out so that it fits 63 bits.
     """
-    n = len(prepared.tail)
-    op_of_rank = np.argsort(-prepared.tail, kind="stable").astype(np.int32)
-    rank = np.empty(n, dtype=np.int32)
-    rank[op_of_rank] = np.arange(n, dtype=np.int32)
+    rank, op_of_rank = prepared.ranks
     offset = NO_OFFSET
     if rule.urgency or rule.patience or rule.noise:
         offset = (rule.patience * prepared.head - rule.urgency * prepared.tail).astype(np.int64)
         width = int(rule.noise * int(prepared.problem.delay.max(initial=0)))
         if width:
-            offset = offset + generator(seed, "list", rule.name).integers(0, width, size=n, endpoint=True)
-    delay = int(prepared.problem.delay.max(initial=0))
-    legs = len(prepared.problem.option_indptr) - 1
-    # serial time of everything bounds every time that can occur; offsets add to it
-    horizon = int(prepared.problem.op_ticks.max(axis=1).sum()) + (legs + 1) * delay
-    reach = horizon + int(np.abs(offset).max(initial=0))
-    coarse = max(0, reach.bit_length() + max(1, (n - 1).bit_length()) - 62)
+            offset = offset + generator(seed, "list", rule.name).integers(0, width, size=len(offset), endpoint=True)
+    reach = prepared.horizon + int(np.abs(offset).max(initial=0))
+    coarse = max(0, reach.bit_length() + max(1, (len(rank) - 1).bit_length()) - 62)
     return rank, op_of_rank, offset, coarse
