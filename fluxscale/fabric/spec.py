@@ -85,7 +85,13 @@ class FabricSpec(_Table):
         default=0, description="Ports of one OCS; 0: unlimited. An endpoint takes one."
     )
     injection_rate: BitsPerSecond | None = Field(default=None, description="Rate from host to NIC; default: the rate.")
-    nic_buffer: SizeBytes = Field(default=0, description="Limit of the NIC buffer of a port; 0: no limit.")
+    striping: Literal["none", "equal"] = Field(
+        default="none",
+        description="equal: every transfer is split into equal parts, one for each plane that it could take.",
+    )
+    nic_buffer: SizeBytes = Field(
+        default=0, description="Limit of the eager NIC buffer of every transmit port of every plane; 0: no limit."
+    )
 
     @model_validator(mode="after")
     def _one_way_to_give_planes(self) -> Self:
@@ -127,6 +133,8 @@ class FabricSpec(_Table):
         ]
         if self.latency:
             parts.insert(2, f"latency {format_time(self.latency)}")
+        if self.striping != "none":
+            parts.append("transfers striped over the planes")
         if self.nic_buffer:
             parts.append(f"NIC buffer {format_size(self.nic_buffer)}")
         return ", ".join(parts)

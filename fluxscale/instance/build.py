@@ -8,6 +8,7 @@ from fluxscale.fabric.spec import FabricSpec
 from fluxscale.instance.fits import check_fits
 from fluxscale.instance.instance import BOUNDARY_NAMES, Instance
 from fluxscale.instance.names import LABEL_COLUMNS, Names, OpLabels
+from fluxscale.instance.stripe import stripe
 from fluxscale.workload.dag import CommDag
 from fluxscale.workload.job import Job
 
@@ -82,4 +83,4 @@ def assemble(dag: CommDag, fabric: FabricSpec) -> Instance:
         names=Names(dag.op_names, dag.device_names, dag.endpoint_names, planes.names, labels),
     )
     check_fits(instance)
-    return instance
+    return stripe(instance) if fabric.striping == "equal" else instance
