@@ -1,0 +1,1 @@
+"""Matchings of ports (maximum, bottleneck), and demand matrices taken apart into matchings."""
