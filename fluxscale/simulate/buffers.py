@@ -14,15 +14,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fluxscale.errors import InputError
 from fluxscale.instance.derived import derive
 from fluxscale.instance.instance import Instance
 from fluxscale.kernels.buffers import group_by_port, last_pred_end, port_peaks
+from fluxscale.schedule.handover import MILLIBITS, handing_rates, leg_amounts, leg_ports, sending_rates
 
 Ints = npt.NDArray[Any]
-
-_MILLIBITS = 8000
-"""Millibits in a byte. 1 Mbit/s is one millibit per ns, so rates and amounts are integers of one unit."""
 
 
 @dataclass(frozen=True)
@@ -85,11 +82,10 @@ def peak_buffers(instance: Instance, op_start_ticks: Ints, op_end_ticks: Ints, l
     """
     derived = derive(instance)
     n_ports = instance.n_planes * instance.n_endpoints
-    per_tick = np.maximum(instance.plane_rate_bps // 10**6, 1) * instance.tick_ns
-    handing = np.maximum(instance.injection_rate_bps // 10**6, 1) * instance.tick_ns
+    per_tick, handing = sending_rates(instance), handing_rates(instance)
     leg_op = derived.leg_op
-    leg_port = leg_plane.astype(np.int64) * instance.n_endpoints + instance.leg_tx
-    amount = _leg_amounts(instance, op_start_ticks, op_end_ticks, leg_plane, per_tick, leg_port, n_ports)
+    leg_port = leg_ports(instance, leg_plane)
+    amount = leg_amounts(instance, op_end_ticks - op_start_ticks, leg_plane)
 
     with_legs = np.flatnonzero(np.diff(instance.leg_indptr))
     release = np.zeros(instance.n_ops, dtype=np.int64)
@@ -109,26 +105,9 @@ def peak_buffers(instance: Instance, op_start_ticks: Ints, op_end_ticks: Ints, l
             port_indptr, port_legs, begin, leg_start, amount, np.repeat(handing, instance.n_endpoints),
             np.repeat(per_tick, instance.n_endpoints), peak, at,
         )  # fmt: skip
-        size = (-(-peak // _MILLIBITS)).reshape(instance.n_planes, instance.n_endpoints)
+        size = (-(-peak // MILLIBITS)).reshape(instance.n_planes, instance.n_endpoints)
         results.append((size, _largest(size, at)))
     return Buffers(results[0][0], results[1][0], results[0][1], results[1][1])
-
-
-def _leg_amounts(
-    instance: Instance, start: Ints, end: Ints, leg_plane: Ints, per_tick: Ints, leg_port: Ints, n_ports: int
-) -> Ints:
-    """Millibits of each leg; refuses what would not fit 64 bits when summed over a port."""
-    leg_op = derive(instance).leg_op
-    size = instance.op_bytes[leg_op]
-    given = (instance.op_fixed_ticks[leg_op] >= 0) & (size == 0)
-    ticks, rate = (end - start)[leg_op], per_tick[leg_plane]
-    rough = np.where(given, ticks * rate.astype(np.float64), size * float(_MILLIBITS))
-    totals = np.bincount(leg_port, weights=rough, minlength=n_ports)
-    if len(rough) and totals.max() >= 2.0**62:
-        port = int(totals.argmax())
-        name = instance.names.endpoint(port % instance.n_endpoints)
-        raise InputError(f"{name} sends more than 2**62 millibits in one iteration: too much to measure its buffer")
-    return np.where(given, ticks * rate, size * _MILLIBITS)
 
 
 def _largest(size: Ints, at: Ints) -> Peak:

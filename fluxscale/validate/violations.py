@@ -30,6 +30,8 @@ KINDS: dict[str, str] = {
     "FX014": "iteration-time",
     "FX015": "past-period",
     "FX016": "radix",
+    "FX017": "nic-buffer",
+    "FX018": "fluid-amount",
 }
 """Kind of each code. Codes are a contract: new ones may come, none changes its meaning."""
 
@@ -47,7 +49,8 @@ class Violation:
     time_ticks
         When.
     amount_ticks
-        By how much; what the schedule lacks to be right. For ``FX016`` the ports too many; 0 where no amount applies.
+        By how much; what the schedule lacks to be right. For ``FX016`` the ports too many, for
+        ``FX017`` the bytes; 0 where no amount applies.
     message
         The same for people, in units of time.
     """
