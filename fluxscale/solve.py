@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 from fluxscale.bounds import best_bound
+from fluxscale.bounds.buffer_floor import require_buffer
 from fluxscale.decompose.symmetry import Reduction, reduce
-from fluxscale.errors import BackendError, CheckFailedError, UnsupportedError
+from fluxscale.errors import BackendError
 from fluxscale.instance.instance import Instance
-from fluxscale.schedule.circuits import make_schedule, op_ends
-from fluxscale.schedule.metrics import Metrics, metrics
-from fluxscale.schedule.schedule import Schedule
-from fluxscale.simulate.buffers import peak_buffers
-from fluxscale.simulate.replay import replay
+from fluxscale.judge import Judged, judge_plan, judge_run
+from fluxscale.solving.arrange import arrange
+from fluxscale.solving.capabilities import refuse_limit
 from fluxscale.solving.protocol import Plan, Progress, ProgressCallback, SolveParams
-from fluxscale.solving.result import BufferPeaks, Result
-from fluxscale.solving.search import Search, find_plan
+from fluxscale.solving.registry import get_solver
+from fluxscale.solving.result import Result
+from fluxscale.solving.search import AUTO, Search, find_plan
 from fluxscale.solving.settings import available_cores, check_settings
 from fluxscale.solving.status import Feasibility, Termination
-from fluxscale.validate.checker import check
 
 
 def solve(
@@ -90,41 +89,37 @@ def solve(
         time_limit_s=time_limit_s, work_limit=work_limit, rel_gap=rel_gap, seed=seed, workers=workers,
         symmetry=symmetry, executor=executor, ray_address=ray_address,
     )  # fmt: skip
-    if instance.nic_buffer_bytes:
-        size = instance.nic_buffer_bytes
-        raise UnsupportedError(
-            "no solver honours a buffer limit yet", field="nic_buffer", value=size, maybe="leave it out."
-        )
     workers = workers if workers is not None else available_cores()
     tell = progress if progress is not None else _silent
     params = SolveParams(time_limit_s, work_limit, rel_gap, seed, workers, options=dict(options or {}))
 
-    tell(
-        Progress(0.0, None, None, "looking for identical parts" if symmetry == "auto" else "scheduling every endpoint")
-    )
-    reduction = reduce(instance) if symmetry == "auto" else None
-    search = _search(instance if reduction is None else reduction.instance, solver, params, tell, began)
+    compared = solver != AUTO and get_solver(solver).capabilities.comparison
+    if instance.nic_buffer_bytes:
+        if compared:
+            refuse_limit(instance, solver)
+        require_buffer(instance)
+    reducing = symmetry == "auto" and not compared
+    tell(Progress(0.0, None, None, "looking for identical parts" if reducing else "scheduling every endpoint"))
+    reduction = reduce(instance) if reducing else None
+    searched = instance if reduction is None else reduction.instance
+    search = _search(searched, solver, params, tell, began)
+    found = search.plan, search.value_ticks
+    if not compared:
+        arrange(search, searched)
     final = _finish(instance, search, reduction, tell)
+    if reduction is not None and final.feasibility is Feasibility.CHECKED_BAD and found[0] is not None:
+        # What was cut away may tie ops that were moved: then they are moved once all are there.
+        search.plan, search.value_ticks = reduction.lift(found[0]), found[1]
+        arrange(search, instance)
+        final = _finish(instance, search, None, tell)
     if reduction is not None and final.feasibility is Feasibility.CHECKED_BAD:
         known = search
         search = _search(instance, solver, params, tell, began, known)
         search.notes.append("the reduced schedule did not carry over to every replica, so every endpoint was scheduled")
         reduction = None
+        arrange(search, instance)
         final = _finish(instance, search, None, tell)
     return _result(instance, search, final, params, executor, reduction, began)
-
-
-@dataclass
-class _Final:
-    """What became of the best plan: schedule, verdict, figures."""
-
-    schedule: Schedule | None = None
-    feasibility: Feasibility = Feasibility.NONE
-    violations: int = 0
-    metrics: Metrics | None = None
-    buffers: BufferPeaks | None = None
-    check_s: float = 0.0
-    interrupted: bool = False
 
 
 def _silent(_: Progress) -> None:
@@ -145,69 +140,53 @@ def _search(
     ticks, bound_name = bound.ticks, bound.name
     if known is not None and known.bound_ticks > ticks:
         ticks, bound_name = known.bound_ticks, known.bound_name
-    search = Search(instance, params, tell, ticks, bound_name, began=began)
+    unlimited = replace(instance, nic_buffer_bytes=0) if instance.nic_buffer_bytes else instance
+    search = Search(unlimited, params, tell, ticks, bound_name, began=began)
     find_plan(name, search)
     return search
 
 
-def _finish(instance: Instance, search: Search, reduction: Reduction | None, tell: ProgressCallback) -> _Final:
+def _finish(instance: Instance, search: Search, reduction: Reduction | None, tell: ProgressCallback) -> Judged:
     """Lift the plan, make the circuits, check, replay, measure; after Ctrl-C the schedule is kept as far as it got."""
-    final = _Final()
-    if search.plan is None:
+    final = Judged()
+    if search.plan is None and search.run_found is None:
         return final
     began = time.monotonic()
-    tell(Progress(began - search.began, search.value_ticks, search.bound_ticks, "checking"))
+    bound = None if search.run_found is not None else search.bound_ticks
+    tell(Progress(began - search.began, search.value_ticks, bound, "checking"))
     try:
-        plan: Plan = search.plan if reduction is None else reduction.lift(search.plan)
-        final.schedule = make_schedule(instance, plan.op_start_ticks, plan.leg_plane)
-        _judge(instance, final.schedule, final)
+        if search.run_found is not None:
+            judge_run(instance, search.run_found, final)
+        elif search.plan is not None:
+            plan: Plan = search.plan if reduction is None else reduction.lift(search.plan)
+            judge_plan(instance, plan, final)
     except KeyboardInterrupt:
         final.interrupted = True
     final.check_s = time.monotonic() - began
     return final
 
 
-def _judge(instance: Instance, schedule: Schedule, final: _Final) -> None:
-    report = check(instance, schedule)
-    final.violations = sum(report.counts.values())
-    final.feasibility = Feasibility.CHECKED_OK if report.ok else Feasibility.CHECKED_BAD
-    if not report.ok:
-        return
-    try:
-        replayed = replay(instance, schedule).iteration_time_ticks
-    except CheckFailedError as error:
-        raise BackendError(f"the check accepts a schedule that the replay refuses: {error}") from error
-    if not replayed == schedule.iteration_time_ticks == report.iteration_time_ticks:
-        raise BackendError(
-            f"iteration time differs: schedule {schedule.iteration_time_ticks}, check {report.iteration_time_ticks}, "
-            f"replay {replayed} ticks. Maybe: report it with the job file."
-        )
-    final.metrics = metrics(instance, schedule)
-    ends = op_ends(instance, schedule.op_start_ticks, schedule.leg_plane)
-    peaks = peak_buffers(instance, schedule.op_start_ticks, ends, schedule.leg_plane)
-    final.buffers = BufferPeaks(int(peaks.eager_bytes), int(peaks.paced_bytes))
-
-
 def _result(
     instance: Instance,
     search: Search,
-    final: _Final,
+    final: Judged,
     params: SolveParams,
     executor: str,
     reduction: Reduction | None,
     began: float,
 ) -> Result:
     total = time.monotonic() - began
-    value = None if final.schedule is None else final.schedule.iteration_time_ticks
-    bound = search.bound_ticks
-    if value is not None and final.feasibility is Feasibility.CHECKED_OK and bound > value:
+    value = final.iteration_time_ticks
+    # A run may cut transfers and send one over several planes: the bounds hold for plans, which may not.
+    bound, bound_name = (None, None) if final.run is not None else (search.bound_ticks, search.bound_name)
+    if value is not None and bound is not None and final.feasibility is Feasibility.CHECKED_OK and bound > value:
         raise BackendError(f"bound {bound} ({search.bound_name}) is above a checked iteration time of {value} ticks")
     return Result(
         instance=instance,
         schedule=final.schedule,
         iteration_time_ns=None if value is None else value * instance.tick_ns,
-        lower_bound_ns=bound * instance.tick_ns,
-        lower_bound_name=search.bound_name,
+        lower_bound_ns=None if bound is None else bound * instance.tick_ns,
+        lower_bound_name=bound_name,
         termination=_termination(search, final, value, params.rel_gap),
         feasibility=final.feasibility,
         solver=search.solver,
@@ -221,14 +200,15 @@ def _result(
         stats=search.stats,
         symmetry=None if reduction is None else reduction.summary,
         violations=final.violations,
+        run=final.run,
     )
 
 
-def _termination(search: Search, final: _Final, value: int | None, rel_gap: float) -> Termination:
+def _termination(search: Search, final: Judged, value: int | None, rel_gap: float) -> Termination:
     """Why the solve stopped, judged by the final schedule: a lifted one may be longer than the solver's optimum."""
     if final.interrupted:
         return Termination.INTERRUPTED
-    if value is None or final.feasibility is not Feasibility.CHECKED_OK:
+    if value is None or final.run is not None or final.feasibility is not Feasibility.CHECKED_OK:
         return search.termination
     if value == search.bound_ticks:
         return Termination.OPTIMAL

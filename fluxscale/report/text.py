@@ -135,12 +135,14 @@ def solve_table(
         )
     if result.buffers is not None:
         eager, paced = result.buffers.eager_bytes, result.buffers.paced_bytes
-        pairs.append(
-            ("peak NIC buffer", f"{format_size(eager)} eager, {format_size(paced)} paced (largest of any port)")
-        )
+        text = f"{format_size(eager)} eager" + ("" if paced is None else f", {format_size(paced)} paced")
+        pairs.append(("peak NIC buffer", f"{text} (largest of any port)"))
     pairs.append(("wall time", _wall(result)))
     pairs += [("note", note) for note in result.notes if not note.startswith(ASSUMED)]
-    if result.schedule is not None:
+    if result.run is not None:
+        pairs.append(("files", f"result and instance in {out}" if out else "none: add --out DIR to keep the result"))
+        pairs.append(("note", "this scheduler cuts transfers as its circuits come and go: there is no schedule file"))
+    elif result.schedule is not None:
         pairs.append(("files", f"in {out}" if out else "none: add --out DIR to keep the schedule"))
     return rows(pairs)
 
@@ -150,6 +152,8 @@ def _time(ns: int | None) -> str:
 
 
 def _bound(result: Result) -> str:
+    if result.run is not None:
+        return "none: the bounds hold for plans, which neither cut nor spread a transfer"
     named = f" by {result.lower_bound_name}" if result.lower_bound_name else ""
     return _time(result.lower_bound_ns) + named
 
@@ -163,6 +167,9 @@ def _gap(result: Result) -> str:
 
 
 def _check(result: Result) -> str:
+    if result.run is not None and result.feasibility is Feasibility.CHECKED_OK:
+        how = "op by op (no pieces kept)" if result.run.trace is None else "piece by piece and circuit by circuit"
+        return f"{result.feasibility}: the independent check found no violation, {how}"
     if result.feasibility is Feasibility.CHECKED_OK:
         return f"{result.feasibility}: the independent check found no violation, the replay agrees"
     if result.feasibility is Feasibility.CHECKED_BAD:

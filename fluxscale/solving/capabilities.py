@@ -71,6 +71,23 @@ def require_settings(solvers: list[Solver], options: dict[str, Any], work_limit:
         )
 
 
+def refuse_limit(instance: Instance, name: str) -> None:
+    """Refuse a buffer limit for a scheduler that is there to be compared with.
+
+    Raises
+    ------
+    UnsupportedError
+        If the instance has one.
+    """
+    if instance.nic_buffer_bytes:
+        raise UnsupportedError(
+            f"{name} takes no account of a buffer limit, it is there to be compared with",
+            field="nic_buffer",
+            value=instance.nic_buffer_bytes,
+            maybe="leave the limit out.",
+        )
+
+
 def options_of(solver: Solver, options: dict[str, Any]) -> dict[str, Any]:
     """Pick the options that belong to one solver."""
     return {key: value for key, value in options.items() if key in solver.capabilities.options}

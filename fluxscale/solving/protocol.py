@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy.typing as npt
 
 from fluxscale.instance.instance import Instance
+from fluxscale.schedule.fluid_run import FluidRun
 from fluxscale.solving.status import Termination
 
 Ints = npt.NDArray[Any]
@@ -47,6 +48,8 @@ class SolveParams:
         A proven bound: reaching it is optimal. 0: none.
     options
         ``--set solver.KEY=VALUE``; a solver refuses keys that it does not know.
+    cutoff_ticks
+        A comparison scheduler may give up once its iteration is sure to last longer than this; None: it may not.
     """
 
     time_limit_s: float | None = None
@@ -57,6 +60,7 @@ class SolveParams:
     warm_start: Plan | None = None
     lower_bound_ticks: int = 0
     options: dict[str, Any] = field(default_factory=dict)
+    cutoff_ticks: int | None = None
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,8 @@ class Outcome:
         Why it stopped.
     stats
         Counted work and sizes, for the provenance (JSON-able).
+    run
+        What happened, from a scheduler that cuts transfers: it has no plan, and its run stands in for one.
     """
 
     plan: Plan | None
@@ -96,17 +102,23 @@ class Outcome:
     bound_name: str | None
     termination: Termination
     stats: dict[str, Any] = field(default_factory=dict)
+    run: FluidRun | None = None
 
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a solver honours; what it does not is refused before the solve."""
+    """What a solver honours; what it does not is refused before the solve.
+
+    ``comparison``: a scheduler to compare with. It is given the instance as it is, without symmetry, warm start or
+    improvement, and may return a run in place of a plan.
+    """
 
     all_stop: bool = True
     duplex: bool = True
     planes: bool = True
     gangs: bool = True
     cyclic: bool = True
+    comparison: bool = False
     work_limit_unit: str | None = None
     options: tuple[str, ...] = ()
 
@@ -114,7 +126,8 @@ class Capabilities:
 class Solver(Protocol):
     """A solver plug-in; see ``fluxscale_solvers/TEMPLATE.py``.
 
-    An interrupt (Ctrl-C) must return the best plan so far.
+    An interrupt (Ctrl-C) must return the best plan so far. A solver may also have a method
+    ``sweep(instance) -> list[dict[str, Any]]``: the option sets that a comparison tries.
     """
 
     name: str

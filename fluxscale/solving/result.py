@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fluxscale.instance.instance import Instance
+from fluxscale.schedule.fluid_run import FluidRun
 from fluxscale.schedule.metrics import Metrics
 from fluxscale.schedule.schedule import Schedule
 from fluxscale.solving.status import Feasibility, Termination
@@ -16,10 +17,13 @@ RESULT_VERSION = 1
 
 @dataclass(frozen=True)
 class BufferPeaks:
-    """Largest NIC buffer of any port: when producers push at once (eager), when they wait for the circuit (paced)."""
+    """Largest NIC buffer of any port: when producers push at once (eager), when they wait for the circuit (paced).
+
+    Only a plan can be paced: ``paced_bytes`` is None for a scheduler without one.
+    """
 
     eager_bytes: int
-    paced_bytes: int
+    paced_bytes: int | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +64,8 @@ class Result:
         What the symmetry reduction did, or None when the full instance was solved.
     violations
         Number of violations that the checker found.
+    run
+        What happened under a scheduler that cuts transfers; it has no schedule.
     """
 
     instance: Instance = field(repr=False)
@@ -80,6 +86,7 @@ class Result:
     stats: dict[str, Any] = field(default_factory=dict, repr=False)
     symmetry: str | None = None
     violations: int = 0
+    run: FluidRun | None = field(default=None, repr=False)
 
     @property
     def gap(self) -> float | None:

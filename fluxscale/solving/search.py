@@ -8,6 +8,7 @@ from typing import Any
 
 from fluxscale.errors import BackendError, InputError, UnsupportedError
 from fluxscale.instance.instance import Instance
+from fluxscale.schedule.fluid_run import FluidRun
 from fluxscale.solving.capabilities import missing, options_of, require, require_settings
 from fluxscale.solving.protocol import Outcome, Plan, Progress, ProgressCallback, SolveParams, Solver
 from fluxscale.solving.registry import get_solver
@@ -42,6 +43,8 @@ class Search:
         Why the last solver that counted stopped.
     notes, stats
         For the result.
+    run_found
+        What a comparison scheduler without a plan did.
     """
 
     instance: Instance
@@ -55,6 +58,7 @@ class Search:
     termination: Termination = Termination.UNKNOWN
     notes: list[str] = field(default_factory=list)
     stats: dict[str, Any] = field(default_factory=dict)
+    run_found: FluidRun | None = None
     began: float = field(default_factory=time.monotonic)
 
     @property
@@ -118,7 +122,10 @@ class Search:
         value = outcome.iteration_time_ticks
         if outcome.plan is not None and value is not None and (self.value_ticks is None or value < self.value_ticks):
             self.plan, self.value_ticks = outcome.plan, value
-        if self.value_ticks is not None and self.bound_ticks > self.value_ticks:
+        if outcome.run is not None:
+            self.run_found, self.value_ticks = outcome.run, value
+            self.notes += outcome.run.notes
+        if outcome.run is None and self.value_ticks is not None and self.bound_ticks > self.value_ticks:
             raise BackendError(
                 f"{solver.name}: bound {self.bound_ticks} ({self.bound_name}) is above a known iteration time of "
                 f"{self.value_ticks} ticks: one of them is wrong. Maybe: report it with the job file."

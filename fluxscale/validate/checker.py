@@ -6,6 +6,7 @@ from fluxscale.errors import InputError
 from fluxscale.instance.instance import CYCLIC, Instance
 from fluxscale.schedule.schedule import Schedule
 from fluxscale.validate.all_stop import check_all_stop
+from fluxscale.validate.buffers import check_buffers
 from fluxscale.validate.circuits import check_dark_start, check_ports, check_wrap, well_formed
 from fluxscale.validate.facts import gather
 from fluxscale.validate.legs import check_circuits_carry, check_directions, check_leg_planes
@@ -36,8 +37,6 @@ def check(instance: Instance, schedule: Schedule, *, max_listed: int = 1000) -> 
     ------
     InputError
         If the schedule is for another instance, or its columns have wrong lengths.
-    UnsupportedError
-        If the instance limits the NIC buffers.
 
     Notes
     -----
@@ -47,6 +46,8 @@ def check(instance: Instance, schedule: Schedule, *, max_listed: int = 1000) -> 
     - All-stop rule: a row that sets a circuit comes up when the plane has been silent for the delay. A row sets nothing
       if both its ports held this circuit last, or if they held none yet and the boundary is preset or cyclic.
     - A leg lies inside one row of its circuit.
+    - The limit of the NIC buffer (``nic_buffer``) holds for every transmit port of every plane, at every tick, with
+      eager hand-over: from the end of a transfer's last predecessor on, at the injection rate, whatever waits.
     - Cyclic: the claimed iteration time is the period. A longer period than needed is allowed.
     """
     if max_listed < 0:
@@ -69,6 +70,7 @@ def check(instance: Instance, schedule: Schedule, *, max_listed: int = 1000) -> 
         check_iteration_time(facts),
         check_period(facts),
         *check_radix(facts),
+        check_buffers(facts),
     ]
     if cyclic:
         missing = [int(f.amount.max(initial=0)) for f in findings if f.code in ("FX010", "FX015")]

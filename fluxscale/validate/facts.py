@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fluxscale.errors import InputError, UnsupportedError
+from fluxscale.errors import InputError
 from fluxscale.instance.instance import Instance
 from fluxscale.schedule.schedule import Schedule
 from fluxscale.units import MAX_TICKS
@@ -61,8 +61,6 @@ def gather(instance: Instance, schedule: Schedule) -> Facts:
     ------
     InputError
         If the schedule is for another instance, or its columns have wrong lengths.
-    UnsupportedError
-        If the instance limits the NIC buffers, which is not checked yet.
     """
     if schedule.instance_sha256 != instance.sha256:
         raise InputError(
@@ -70,13 +68,6 @@ def gather(instance: Instance, schedule: Schedule) -> Facts:
             field="instance_sha256",
             value=schedule.instance_sha256,
             maybe=f"check it with the job, the fabric and the settings it was made for; this one is {instance.sha256}.",
-        )
-    if instance.nic_buffer_bytes > 0:
-        raise UnsupportedError(
-            "a limit of the NIC buffer cannot be checked yet",
-            field="nic_buffer",
-            value=instance.nic_buffer_bytes,
-            maybe="leave the limit out.",
         )
     _test_shapes(instance, schedule)
     leg_op = np.repeat(np.arange(instance.n_ops, dtype=np.int32), np.diff(instance.leg_indptr))

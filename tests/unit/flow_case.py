@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
+
 import numpy as np
 
 from fluxscale.instance.instance import COMPUTE, PRESET, TRANSFER, Instance
@@ -69,6 +72,7 @@ def found(a_plan, value=BEST, bound=None, name=None, termination=Termination.FIN
 
 def register(monkeypatch, *solvers):
     """Make the registry know these solvers and no others."""
+    importlib.import_module("fluxscale.solve")
     from fluxscale.solving import registry, search
 
     table = {solver.name: solver for solver in solvers}
@@ -81,4 +85,5 @@ def register(monkeypatch, *solvers):
         return table[name]
 
     monkeypatch.setattr(search, "get_solver", get)
+    monkeypatch.setattr(sys.modules["fluxscale.solve"], "get_solver", get)
     return table

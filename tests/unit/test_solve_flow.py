@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from flow_case import BEST, FakeSolver, found, ping_pong, plan, register
 
-from fluxscale.errors import BackendError, CheckFailedError, InfeasibleError, InputError, UnsupportedError
+from fluxscale import judge
+from fluxscale.errors import BackendError, CheckFailedError, InfeasibleError, InputError
 from fluxscale.instance.instance import CYCLIC
 from fluxscale.solving.protocol import Plan
 from fluxscale.solving.result import Result
@@ -77,10 +78,12 @@ def test_bad_settings_are_refused_before_anything_runs(monkeypatch):
     assert not solver.asked
 
 
-def test_a_buffer_limit_is_refused_and_not_ignored(monkeypatch):
-    mine(monkeypatch)
-    with pytest.raises(UnsupportedError, match="buffer limit"):
-        solve(ping_pong(nic_buffer_bytes=4096), "mine")
+def test_a_buffer_limit_is_kept_from_the_solver_and_honoured(monkeypatch):
+    solver = mine(monkeypatch)
+    result = solve(ping_pong(nic_buffer_bytes=4096), "mine")
+    assert solver.asked[0][0].nic_buffer_bytes == 0
+    assert result.feasibility is Feasibility.CHECKED_OK
+    assert result.buffers.eager_bytes <= 4096
 
 
 def test_the_reduced_instance_is_solved_and_the_plan_lifted(monkeypatch):
@@ -138,14 +141,14 @@ def test_a_bound_above_the_checked_schedule_is_a_failure(monkeypatch):
 
 def test_a_replay_that_disagrees_is_a_failure(monkeypatch):
     mine(monkeypatch)
-    monkeypatch.setattr(flow, "replay", lambda *_: SimpleNamespace(iteration_time_ticks=BEST + 1))
+    monkeypatch.setattr(judge, "replay", lambda *_: SimpleNamespace(iteration_time_ticks=BEST + 1))
     with pytest.raises(BackendError, match=r"iteration time differs.*310.*311"):
         solve(ping_pong(), "mine")
 
     def refuse(*_):
         raise CheckFailedError("no circuit")
 
-    monkeypatch.setattr(flow, "replay", refuse)
+    monkeypatch.setattr(judge, "replay", refuse)
     with pytest.raises(BackendError, match="the replay refuses: no circuit"):
         solve(ping_pong(), "mine")
 
@@ -182,7 +185,7 @@ def test_an_interrupted_check_keeps_the_schedule(monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(flow, "check", interrupt)
+    monkeypatch.setattr(judge, "check", interrupt)
     result = solve(ping_pong(), "mine")
     assert result.termination is Termination.INTERRUPTED
     assert result.feasibility is Feasibility.NONE
@@ -204,6 +207,7 @@ def test_progress_tells_every_part(monkeypatch):
         "looking for identical parts",
         "computing lower bounds",
         "mine: done",
+        "shifting just in time",
         "checking",
     ]
     assert news[-1].best_ticks == BEST
