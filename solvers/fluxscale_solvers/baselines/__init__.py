@@ -1,0 +1,1 @@
+"""What everything is compared with: schedulers that do not plan the whole iteration."""
