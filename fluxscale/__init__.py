@@ -13,17 +13,19 @@ from typing import TYPE_CHECKING, Any
 from fluxscale._version import __version__
 
 if TYPE_CHECKING:
+    from fluxscale.compare.comparison import compare
     from fluxscale.instance.build import build_instance
     from fluxscale.simulate.replay import replay
     from fluxscale.solve import solve
     from fluxscale.validate.checker import check
     from fluxscale.workload.load import load_job
 
-__all__ = ["__version__", "build_instance", "check", "load_job", "replay", "solve"]
+__all__ = ["__version__", "build_instance", "check", "compare", "load_job", "replay", "solve"]
 
 _HOME = {
     "build_instance": "fluxscale.instance.build",
     "check": "fluxscale.validate.checker",
+    "compare": "fluxscale.compare.comparison",
     "load_job": "fluxscale.workload.load",
     "replay": "fluxscale.simulate.replay",
     "solve": "fluxscale.solve",

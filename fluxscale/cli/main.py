@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from fluxscale._version import __version__
-from fluxscale.cli import check, doctor, presets, replay, schema, solve
+from fluxscale.cli import check, compare, doctor, presets, replay, schema, solve, sweep
 from fluxscale.errors import FluxscaleError
 
 EXIT_USAGE, EXIT_BROKEN, EXIT_INTERRUPTED = 2, 6, 130
@@ -59,6 +59,8 @@ def guarded(verb: Callable[..., None]) -> Callable[..., None]:
 
 for _name, _verb in (
     ("solve", solve.solve),
+    ("compare", compare.compare),
+    ("sweep", sweep.sweep),
     ("check", check.check),
     ("replay", replay.replay),
     ("presets", presets.presets),

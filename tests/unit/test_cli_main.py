@@ -10,7 +10,7 @@ from fluxscale import __version__
 from fluxscale.cli import main
 from fluxscale.errors import BackendError, CheckFailedError, InfeasibleError, InputError, NoScheduleError
 
-VERBS = ("solve", "check", "replay", "presets", "schema", "doctor")
+VERBS = ("solve", "compare", "sweep", "check", "replay", "presets", "schema", "doctor")
 HEAVY = ("numpy", "numba", "ortools", "networkx", "ray", "pydantic", "pandas", "matplotlib", "fluxscale_solvers")
 
 
@@ -100,7 +100,7 @@ def test_no_arguments_is_bad_usage_with_help_on_stderr(capsys):
         (["solve", "x", "--symmetry", "on"], "symmetry"),
         (["solve", "x", "--set", "nonsense"], "KEY=VALUE"),
         (["solve", "x", "--solver", "lits"], "did you mean 'list'"),
-        (["solve", "x", "--solver", "rotor"], "not built yet"),
+        (["solve", "x", "--solver", "stage-window"], "not built yet"),
         (["schema", "jbo"], "did you mean 'job'"),
     ],
 )
