@@ -1,4 +1,4 @@
-"""Transfers relayed over fixed links, written down plainly: the twin of ``fluxscale.kernels.relay``."""
+"""Transfers relayed over fixed links, written down plainly: the twin of ``fluxscale.kernels.relay.run``."""
 
 from __future__ import annotations
 

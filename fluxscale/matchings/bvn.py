@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from fluxscale.kernels.birkhoff import birkhoff
+from fluxscale.kernels.matching.birkhoff import birkhoff
 from fluxscale.matchings.decomposition import Decomposition
 from fluxscale.matchings.solstice import quick_stuff
 

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fluxscale.errors import InputError
-from fluxscale.kernels.bottleneck import bottleneck_matching
-from fluxscale.kernels.hopcroft_karp import match_from
+from fluxscale.kernels.matching.bottleneck import bottleneck_matching
+from fluxscale.kernels.matching.hopcroft_karp import match_from
 
 Ints = npt.NDArray[Any]
 

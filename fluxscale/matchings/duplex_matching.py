@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fluxscale.errors import InputError
-from fluxscale.kernels.blossom import blossom, exchange_heavier, heavy_first
-from fluxscale.kernels.blossom_weighted import blossom_weighted
+from fluxscale.kernels.matching.blossom import blossom, exchange_heavier, heavy_first
+from fluxscale.kernels.matching.blossom_weighted import blossom_weighted
 
 Ints = npt.NDArray[Any]
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fluxscale.errors import InputError
-from fluxscale.kernels import eclipse as kernel
+from fluxscale.kernels.matching import eclipse as kernel
 from fluxscale.matchings.decomposition import Decomposition
 from fluxscale.matchings.weight import by_column
 

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fluxscale.errors import InputError
-from fluxscale.kernels import quick_stuff as kernel
-from fluxscale.kernels.solstice import big_slices
+from fluxscale.kernels.matching import quick_stuff as kernel
+from fluxscale.kernels.matching.solstice import big_slices
 from fluxscale.matchings.decomposition import Decomposition
 
 Ints = npt.NDArray[Any]

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fluxscale.errors import InputError
-from fluxscale.kernels.spectra import fewest
+from fluxscale.kernels.matching.spectra import fewest
 from fluxscale.matchings.decomposition import Decomposition
 from fluxscale.matchings.eclipse import demand_edges, eclipse
 

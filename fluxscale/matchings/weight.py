@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fluxscale.errors import InputError
-from fluxscale.kernels.max_weight import heaviest
+from fluxscale.kernels.matching.max_weight import heaviest
 
 Ints = npt.NDArray[Any]
 

@@ -12,8 +12,8 @@ from fluxscale.instance.derived import derive
 from fluxscale.instance.instance import Instance
 from fluxscale.instance.pairs import Pairs, pairs
 from fluxscale.instance.work import Work, work
-from fluxscale.kernels import fluid as kernels
-from fluxscale.kernels.fluid_walk import NEVER
+from fluxscale.kernels.fluid import run as kernels
+from fluxscale.kernels.fluid.walk import NEVER
 from fluxscale.simulate.windows import Windows
 
 Ints = npt.NDArray[Any]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fluxscale.errors import UnsupportedError
-from fluxscale.kernels.windows import cycle_units, merge_rows
+from fluxscale.kernels.fluid.windows import cycle_units, merge_rows
 
 Ints = npt.NDArray[Any]
 

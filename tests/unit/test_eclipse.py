@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ortools.graph.python import linear_sum_assignment
 
 from fluxscale.errors import InputError
-from fluxscale.kernels.eclipse_choice import bound_all, distinct, to_beat
+from fluxscale.kernels.matching.eclipse_choice import bound_all, distinct, to_beat
 from fluxscale.matchings.eclipse import demand_edges, eclipse
 
 

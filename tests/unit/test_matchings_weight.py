@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ortools.graph.python import linear_sum_assignment
 
 from fluxscale.errors import InputError
-from fluxscale.kernels.max_weight import heaviest
+from fluxscale.kernels.matching.max_weight import heaviest
 from fluxscale.matchings.weight import by_column, max_weight
 
 

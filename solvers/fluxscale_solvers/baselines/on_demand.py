@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from fluxscale.errors import InputError
 from fluxscale.instance.instance import CYCLIC, Instance
-from fluxscale.kernels.on_demand import on_demand
 from fluxscale.kernels.ports import new_ports
+from fluxscale.kernels.reactive.on_demand import on_demand
 from fluxscale.schedule.circuits import make_schedule
 from fluxscale.solving.protocol import Capabilities, Outcome, Progress, ProgressCallback, SolveParams
 from fluxscale.solving.status import Termination

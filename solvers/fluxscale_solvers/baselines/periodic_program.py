@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fluxscale.instance.instance import DARK, Instance
-from fluxscale.kernels.play_matchings import play_matchings
+from fluxscale.kernels.fluid.play_matchings import play_matchings
 from fluxscale.matchings.decomposition import Decomposition
 from fluxscale_solvers.baselines.switches import Switch
 

@@ -12,9 +12,9 @@ from fluxscale.instance.derived import derive
 from fluxscale.instance.instance import DARK, Instance
 from fluxscale.instance.pairs import Pairs, pairs
 from fluxscale.instance.work import LIMIT, Work, work
-from fluxscale.kernels import rotor_vlb_records as at
-from fluxscale.kernels.rotor_vlb import CUT, ENDED, NEVER, rotor_vlb
-from fluxscale.kernels.rotor_vlb_tables import new_cells, new_endpoints, new_state, new_switches
+from fluxscale.kernels.rotor_vlb import records as at
+from fluxscale.kernels.rotor_vlb.run import CUT, ENDED, NEVER, rotor_vlb
+from fluxscale.kernels.rotor_vlb.tables import new_cells, new_endpoints, new_state, new_switches
 from fluxscale.schedule.fluid_run import FluidRun
 from fluxscale.solving.protocol import Capabilities, Outcome, ProgressCallback, SolveParams
 from fluxscale.solving.status import Termination

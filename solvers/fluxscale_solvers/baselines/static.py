@@ -13,7 +13,7 @@ from fluxscale.instance.derived import derive
 from fluxscale.instance.instance import DARK, Instance
 from fluxscale.instance.pairs import Pairs, pairs
 from fluxscale.instance.work import Work, work
-from fluxscale.kernels.relay import CUT, NEVER, relay
+from fluxscale.kernels.relay.run import CUT, NEVER, relay
 from fluxscale.schedule.fluid_run import FluidRun
 from fluxscale.solving.protocol import Capabilities, Outcome, Progress, ProgressCallback, SolveParams
 from fluxscale.solving.status import Termination

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from fluxscale.instance.instance import DARK, Instance
 from fluxscale.instance.pairs import Pairs
 from fluxscale.instance.work import Work
-from fluxscale.kernels.relay_routes import count_hops
+from fluxscale.kernels.relay.routes import count_hops
 
 Ints = npt.NDArray[Any]
 

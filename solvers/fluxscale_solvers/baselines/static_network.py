@@ -12,7 +12,7 @@ from fluxscale.errors import UnsupportedError
 from fluxscale.instance.instance import Instance
 from fluxscale.instance.pairs import Pairs
 from fluxscale.instance.work import Work
-from fluxscale.kernels.relay_routes import find_routes
+from fluxscale.kernels.relay.routes import find_routes
 from fluxscale_solvers.baselines.static_links import Links, make_links
 from fluxscale_solvers.baselines.static_patch import patch
 from fluxscale_solvers.baselines.static_topology import Demand, aggregate, choose_circuits

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from fluxscale.instance.instance import TRANSFER, Instance
 from fluxscale.kernels.ports import new_ports
-from fluxscale.kernels.sunflow import sunflow
+from fluxscale.kernels.reactive.sunflow import sunflow
 from fluxscale.solving.protocol import Capabilities, Outcome, ProgressCallback, SolveParams
 from fluxscale.solving.status import Termination
 from fluxscale_solvers.baselines.on_demand import planned, ranked, refuse_options

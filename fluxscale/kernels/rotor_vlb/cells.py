@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fluxscale._numba import inlined, kernel
-from fluxscale.kernels.rotor_vlb_records import (
+from fluxscale.kernels.rotor_vlb.records import (
     AFTER,
     BEFORE,
     CALENDAR,

@@ -12,7 +12,7 @@ import numpy as np
 
 from fluxscale._numba import inlined, kernel
 from fluxscale.kernels.event_heap import pop_event, push_event
-from fluxscale.kernels.relay_buffer import buffer_level, look
+from fluxscale.kernels.relay.buffer import buffer_level, look
 
 ENDED, CUT = 0, 1
 NEVER = np.int64(2**62)

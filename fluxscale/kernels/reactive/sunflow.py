@@ -12,9 +12,9 @@ import numpy as np
 from fluxscale._numba import inlined, kernel
 from fluxscale.kernels.event_heap import pop_event, push_event
 from fluxscale.kernels.list_schedule import release
-from fluxscale.kernels.on_demand import request_commit, request_start
 from fluxscale.kernels.ports import NEVER, op_duration, reset
-from fluxscale.kernels.waiting_lists import enter, leave, make_lists
+from fluxscale.kernels.reactive.on_demand import request_commit, request_start
+from fluxscale.kernels.reactive.waiting_lists import enter, leave, make_lists
 
 
 @inlined
@@ -56,8 +56,8 @@ def sunflow(
 ):  # numpydoc ignore=PR01  # fmt: skip
     """Run every op; returns how many were reached (n, unless the precedence has a cycle).
 
-    Parameters as in :func:`fluxscale.kernels.on_demand.on_demand`, and ``shape`` int32 ``[n]``, below ``n_shapes``: ops
-    of one shape have the same legs.
+    Parameters as in :func:`fluxscale.kernels.reactive.on_demand.on_demand`, and ``shape`` int32 ``[n]``, below
+    ``n_shapes``: ops of one shape have the same legs.
 
     Events are ends of transfers (number: the op) and releases (number: n + rank); all events of an instant come before
     the transfers that start then.

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fluxscale._numba import kernel
-from fluxscale.kernels.eclipse import serve
-from fluxscale.kernels.max_weight import heaviest
+from fluxscale.kernels.matching.eclipse import serve
+from fluxscale.kernels.matching.max_weight import heaviest
 
 Ints = npt.NDArray[Any]
 

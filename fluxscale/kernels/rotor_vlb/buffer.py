@@ -6,7 +6,7 @@ import numpy as np
 
 from fluxscale._numba import kernel
 from fluxscale.kernels.event_heap import push_event
-from fluxscale.kernels.rotor_vlb_records import (
+from fluxscale.kernels.rotor_vlb.records import (
     AMOUNT,
     HANDED,
     HANDING,

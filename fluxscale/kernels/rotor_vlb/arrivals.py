@@ -6,10 +6,10 @@ import numpy as np
 
 from fluxscale._numba import kernel
 from fluxscale.kernels.event_heap import push_event
-from fluxscale.kernels.rotor_vlb_buffer import look, look_later
-from fluxscale.kernels.rotor_vlb_cells import append_leg
-from fluxscale.kernels.rotor_vlb_items import tell
-from fluxscale.kernels.rotor_vlb_records import (
+from fluxscale.kernels.rotor_vlb.buffer import look, look_later
+from fluxscale.kernels.rotor_vlb.cells import append_leg
+from fluxscale.kernels.rotor_vlb.items import tell
+from fluxscale.kernels.rotor_vlb.records import (
     CALENDAR,
     CHUNK_AMOUNT,
     CHUNK_CELL,
@@ -41,7 +41,7 @@ from fluxscale.kernels.rotor_vlb_records import (
     SEQUENCE,
     TX,
 )
-from fluxscale.kernels.rotor_vlb_turns import is_up, next_meeting, next_slot, receiver
+from fluxscale.kernels.rotor_vlb.turns import is_up, next_meeting, next_slot, receiver
 
 
 @kernel

@@ -6,9 +6,9 @@ import numpy as np
 
 from fluxscale._numba import inlined, kernel
 from fluxscale.kernels.event_heap import push_event
-from fluxscale.kernels.rotor_vlb_buffer import look
-from fluxscale.kernels.rotor_vlb_cells import add_cell, find, take_chunk, take_leg
-from fluxscale.kernels.rotor_vlb_records import (
+from fluxscale.kernels.rotor_vlb.buffer import look
+from fluxscale.kernels.rotor_vlb.cells import add_cell, find, take_chunk, take_leg
+from fluxscale.kernels.rotor_vlb.records import (
     AFTER,
     AMOUNT,
     ARRIVES,
@@ -49,7 +49,7 @@ from fluxscale.kernels.rotor_vlb_records import (
     TARGET,
     TRIED,
 )
-from fluxscale.kernels.rotor_vlb_turns import is_up, receiver, slot_begin
+from fluxscale.kernels.rotor_vlb.turns import is_up, receiver, slot_begin
 
 LIMIT = np.int64(2**61)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from fluxscale._numba import kernel
-from fluxscale.kernels.blossom_steps import (
+from fluxscale.kernels.matching.blossom_steps import (
     HEAD,
     LAST,
     TAIL,

@@ -2,7 +2,7 @@
 
 Circuits are exclusive, so a pair's progress depends on nothing but its own windows. The kernel therefore has no event
 for a circuit that opens or closes: when a transfer comes to the head of its pair's queue, its end is computed at once
-(:mod:`fluxscale.kernels.fluid_walk`). Events are ends of ops, ends of sending, and hand-over ends at which a NIC's
+(:mod:`fluxscale.kernels.fluid.walk`). Events are ends of ops, ends of sending, and hand-over ends at which a NIC's
 buffer may be at its peak.
 
 Numbers of events: op ends (the op), op begins (n + op), ends of sending (2 n + pair), hand-over ends (2 n + Q + leg).
@@ -15,8 +15,8 @@ import numpy as np
 
 from fluxscale._numba import kernel
 from fluxscale.kernels.event_heap import pop_event, push_event
-from fluxscale.kernels.fluid_buffer import buffer_level
-from fluxscale.kernels.fluid_walk import NEVER, trace_walk, walk
+from fluxscale.kernels.fluid.buffer import buffer_level
+from fluxscale.kernels.fluid.walk import NEVER, trace_walk, walk
 
 HEAP, CLOCK, EVENTS, QUEUED, DONE, PIECES = 0, 1, 2, 3, 4, 5
 """Places in ``state``: heap size, clock, events, legs in queues, ops that ended, pieces written down."""

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fluxscale._numba import kernel
-from fluxscale.kernels.active_edges import activate, deactivate_matched
-from fluxscale.kernels.bottleneck import descend, line_limit
+from fluxscale.kernels.matching.active_edges import activate, deactivate_matched
+from fluxscale.kernels.matching.bottleneck import descend, line_limit
 
 Ints = npt.NDArray[Any]
 

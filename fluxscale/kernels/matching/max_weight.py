@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from fluxscale._numba import kernel
 from fluxscale.kernels.heap import heap_lift, heap_pop
-from fluxscale.kernels.max_weight_claim import claim, open_prices
+from fluxscale.kernels.matching.max_weight_claim import claim, open_prices
 
 Ints = npt.NDArray[Any]
 

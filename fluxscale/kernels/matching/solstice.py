@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from fluxscale._numba import kernel
-from fluxscale.kernels.active_edges import activate, deactivate_matched
-from fluxscale.kernels.birkhoff import take, with_room, write
-from fluxscale.kernels.hopcroft_karp import augment
+from fluxscale.kernels.matching.active_edges import activate, deactivate_matched
+from fluxscale.kernels.matching.birkhoff import take, with_room, write
+from fluxscale.kernels.matching.hopcroft_karp import augment
 
 Ints = npt.NDArray[Any]
 

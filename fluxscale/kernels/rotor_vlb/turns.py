@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fluxscale._numba import inlined
-from fluxscale.kernels.rotor_vlb_records import (
+from fluxscale.kernels.rotor_vlb.records import (
     OCS_AHEAD,
     OCS_CLOSE,
     OCS_FLOOR,

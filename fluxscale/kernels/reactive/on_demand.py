@@ -1,9 +1,9 @@
 """Circuits on request: transfers are served in order of release, each keeps its circuits until its end.
 
-The rule for one request (``request_start``) is also what :mod:`fluxscale.kernels.sunflow` starts transfers by. Lanes
-and ports are numbered as in :mod:`fluxscale.kernels.ports`. What differs from the rule there: a circuit is set after
-the request, never ahead of it. So a port that holds nothing at a dark start costs the delay too, and an all-stop plane
-opens an epoch only for requests that are known when the plane falls silent.
+The rule for one request (``request_start``) is also what :mod:`fluxscale.kernels.reactive.sunflow` starts transfers by.
+Lanes and ports are numbered as in :mod:`fluxscale.kernels.ports`. What differs from the rule there: a circuit is set
+after the request, never ahead of it. So a port that holds nothing at a dark start costs the delay too, and an all-stop
+plane opens an epoch only for requests that are known when the plane falls silent.
 """
 
 from __future__ import annotations

@@ -19,11 +19,11 @@ import numpy as np
 
 from fluxscale._numba import kernel
 from fluxscale.kernels.event_heap import pop_event, push_event
-from fluxscale.kernels.rotor_vlb_arrivals import release, store
-from fluxscale.kernels.rotor_vlb_buffer import look
-from fluxscale.kernels.rotor_vlb_cells import filled_table, longer, longer_rows, new_chunk
-from fluxscale.kernels.rotor_vlb_items import pick_direct, pick_indirect, tell
-from fluxscale.kernels.rotor_vlb_records import (
+from fluxscale.kernels.rotor_vlb.arrivals import release, store
+from fluxscale.kernels.rotor_vlb.buffer import look
+from fluxscale.kernels.rotor_vlb.cells import filled_table, longer, longer_rows, new_chunk
+from fluxscale.kernels.rotor_vlb.items import pick_direct, pick_indirect, tell
+from fluxscale.kernels.rotor_vlb.records import (
     AMOUNT,
     ARRIVES,
     CELLS,
@@ -59,7 +59,7 @@ from fluxscale.kernels.rotor_vlb_records import (
     TRANSIT_TAIL,
     TX,
 )
-from fluxscale.kernels.rotor_vlb_turns import next_slot
+from fluxscale.kernels.rotor_vlb.turns import next_slot
 
 ENDED, CUT, TOO_LONG = 0, 1, 2
 """What :func:`rotor_vlb` returns: everything has ended, the clock passed the cutoff, there were too many events."""

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fluxscale._numba import kernel
-from fluxscale.kernels.eclipse_choice import best_choice, distinct
-from fluxscale.kernels.max_weight import heaviest
+from fluxscale.kernels.matching.eclipse_choice import best_choice, distinct
+from fluxscale.kernels.matching.max_weight import heaviest
 
 Ints = npt.NDArray[Any]
 

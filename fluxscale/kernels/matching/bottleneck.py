@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fluxscale._numba import kernel
-from fluxscale.kernels.active_edges import activate
-from fluxscale.kernels.hopcroft_karp import augment, receivers
+from fluxscale.kernels.matching.active_edges import activate
+from fluxscale.kernels.matching.hopcroft_karp import augment, receivers
 
 Ints = npt.NDArray[Any]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fluxscale._numba import kernel
-from fluxscale.kernels.fluid_walk import sent_by
+from fluxscale.kernels.fluid.walk import sent_by
 
 
 @kernel

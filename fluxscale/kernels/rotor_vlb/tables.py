@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fluxscale.kernels import rotor_vlb_records as at
+from fluxscale.kernels.rotor_vlb import records as at
 
 Ints = npt.NDArray[Any]
 

@@ -1,0 +1,1 @@
+"""The fluid simulator: circuits as windows, transfers that are cut."""

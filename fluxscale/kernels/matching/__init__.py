@@ -1,0 +1,1 @@
+"""Matchings in bipartite and general graphs, and demand matrices taken apart into them."""

@@ -1,0 +1,1 @@
+"""Schedulers that set circuits as transfers ask for them."""

@@ -1,0 +1,1 @@
+"""Transfers over fixed circuits, hop by hop."""

@@ -1,0 +1,1 @@
+"""Rotors whose spare slots carry data over one relay."""
