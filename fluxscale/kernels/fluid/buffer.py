@@ -17,7 +17,8 @@ def buffer_level(
     """Units that have been handed to an endpoint's NIC and not been sent, at ``now``.
 
     All that is queued, less what the heads have sent since they began, less what is still to be handed over. Legs whose
-    hand-over has ended leave the endpoint's list here. Hand-over slower than sending is clipped at an empty buffer.
+    hand-over has ended leave the endpoint's list here. Hand-over slower than sending is clipped at an empty buffer;
+    where pairs of one endpoint use different planes, the peak may lie before a hand-over end and be missed by a little.
     """
     level = np.int64(0)
     first = endpoint_indptr[endpoint]
