@@ -149,7 +149,7 @@ def faster_remarks(faster: Mapping[str, Row]) -> list[str]:
     if freer:
         notes.append(
             f"faster than {FLUXSCALE}: {', '.join(freer)}; these may cut transfers, spread one over several planes, "
-            "relay it, or need no circuits, which a plan may not"
+            "relay it, or need no circuits, which a plan may not (fabric.striping=equal lets plans spread them too)"
         )
     return notes
 
