@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+from numba.core import config as settings
 
-config: Any = numba.config
+config: Any = settings
 
 F = TypeVar("F", bound=Callable[..., Any])
 
