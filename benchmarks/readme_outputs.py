@@ -32,7 +32,7 @@ CHANGES = re.compile(
     r"wall|version|workers|python|over planned"
     r"|^(schedule|reconfigurations|circuit utilisation|peak NIC|dark time|late ops|looked at)"
 )
-NOT_CHEAP = re.compile(r"llama3-405b|gpt3|nemotron|megascale|doctor")
+NOT_CHEAP = re.compile(r"llama3-|gpt3|nemotron|megascale|doctor")
 
 
 @dataclass(frozen=True)

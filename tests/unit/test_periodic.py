@@ -111,7 +111,7 @@ def test_bad_options_are_refused_by_name(options, said: str):
 
 
 def test_too_many_periods_are_refused_by_name(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(periodic_queued, "MOST_PERIODS", 2)
+    monkeypatch.setattr(periodic_queued, "MOST_DECOMPOSED", 2)
     ops = [("transfer", 0, 1, Bytes(100), [])]
     with pytest.raises(UnsupportedError, match=r"solver\.period"):
         run("periodic-bvn", build(ops, delay=10, boundary=DARK), period=20)

@@ -21,8 +21,8 @@ from fluxscale_solvers.baselines.switches import groups
 
 Decompose = Callable[[Any, int, "int | None", int, bool], list[Decomposition]]
 
-MOST_PERIODS = 20_000
-"""Most periods with something to send in one iteration."""
+MOST_DECOMPOSED = 20_000
+"""Most demand matrices that are decomposed in one iteration."""
 
 TRACE_PIECES = 400_000
 """Runs of more pieces are not written down piece by piece."""
@@ -64,7 +64,7 @@ def run_queued(
     Raises
     ------
     UnsupportedError
-        If there are more than 20,000 periods with something to send.
+        If more than 20,000 demand matrices would have to be decomposed.
     """
     asked, amounts = pairs(instance), work(instance)
     players = [[Player(instance, switch) for switch in group.switches] for group in groups(instance)]
@@ -74,7 +74,7 @@ def run_queued(
     tally = _Tally(instance)
     none = np.zeros(0, dtype=np.int64)
     nothing = make_windows(asked.count, none, none, none, none, amounts.plane_speed, instance.plane_latency_ticks)
-    now, periods = 0, 0
+    now, decomposed = 0, 0
     status, _ = simulator.play(nothing, horizon_ticks=0)
     while status not in (ENDED, CUT):
         if not simulator.queued.any():
@@ -82,24 +82,27 @@ def run_queued(
             now = _next_start(now, int(coming if coming is not None else now), period_ticks)
             status, _ = simulator.play(nothing, origin_ticks=now, horizon_ticks=now)
             continue
-        periods += 1
-        if periods > MOST_PERIODS:
+        if decomposed > MOST_DECOMPOSED:
             raise UnsupportedError(
-                f"the iteration takes more than {MOST_PERIODS} periods",
+                f"the iteration takes more than {MOST_DECOMPOSED} decompositions",
                 field="solver.period",
                 value="auto" if period_ticks is None else period_ticks * instance.tick_ns,
                 maybe="use longer periods, or demand=aggregate.",
             )
         parts = []
+        # Rails mostly carry the same: what is decomposed once need not be again.
+        known: dict[Any, list[Decomposition]] = {}
         for group, of_group in zip(all_groups, players, strict=True):
             demand = group.demand_ticks(instance, asked, amounts, simulator.queued)
             if not demand.any():
                 continue
             plane = group.switches[0].plane
-            made = decompose(
-                demand, int(instance.plane_delay_ticks[plane]), period_ticks, len(of_group),
-                bool(instance.plane_duplex[plane]),
-            )  # fmt: skip
+            delay, duplex = int(instance.plane_delay_ticks[plane]), bool(instance.plane_duplex[plane])
+            key = (demand.tobytes(), delay, len(of_group), duplex)
+            if key not in known:
+                known[key] = decompose(demand, delay, period_ticks, len(of_group), duplex)
+                decomposed += 1
+            made = known[key]
             for player, one in zip(of_group, made, strict=True):
                 trimmed = player.wanted(one, demand)
                 if trimmed.count:
