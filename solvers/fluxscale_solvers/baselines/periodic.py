@@ -6,7 +6,12 @@ from typing import Any
 
 from fluxscale.errors import InputError
 from fluxscale.instance.instance import Instance
+from fluxscale.matchings.bvn import bvn
 from fluxscale.matchings.decomposition import Decomposition
+from fluxscale.matchings.duplex import bvn_duplex, eclipse_duplex, solstice_duplex, spectra_duplex
+from fluxscale.matchings.eclipse import eclipse
+from fluxscale.matchings.solstice import solstice
+from fluxscale.matchings.spectra import spectra
 from fluxscale.solving.protocol import Capabilities, Outcome, ProgressCallback, SolveParams
 from fluxscale.solving.status import Termination
 from fluxscale.units import parse_time
@@ -112,13 +117,7 @@ class PeriodicBvn(Periodic):
         self, demand: Any, delay: int, window: int | None, n_planes: int, duplex: bool
     ) -> list[Decomposition]:
         """Matchings of ``fluxscale.matchings.bvn``."""
-        if duplex:
-            from fluxscale.matchings.duplex import bvn_duplex
-
-            return [bvn_duplex(demand)] * n_planes
-        from fluxscale.matchings.bvn import bvn
-
-        return [bvn(demand)] * n_planes
+        return [bvn_duplex(demand) if duplex else bvn(demand)] * n_planes
 
 
 class PeriodicSolstice(Periodic):
@@ -133,13 +132,7 @@ class PeriodicSolstice(Periodic):
         self, demand: Any, delay: int, window: int | None, n_planes: int, duplex: bool
     ) -> list[Decomposition]:
         """Matchings of ``fluxscale.matchings.solstice``."""
-        if duplex:
-            from fluxscale.matchings.duplex import solstice_duplex
-
-            return [solstice_duplex(demand, delay)] * n_planes
-        from fluxscale.matchings.solstice import solstice
-
-        return [solstice(demand, delay)] * n_planes
+        return [solstice_duplex(demand, delay) if duplex else solstice(demand, delay)] * n_planes
 
 
 class PeriodicEclipse(Periodic):
@@ -154,13 +147,7 @@ class PeriodicEclipse(Periodic):
         self, demand: Any, delay: int, window: int | None, n_planes: int, duplex: bool
     ) -> list[Decomposition]:
         """Matchings of ``fluxscale.matchings.eclipse``."""
-        if duplex:
-            from fluxscale.matchings.duplex import eclipse_duplex
-
-            return [eclipse_duplex(demand, delay, window)] * n_planes
-        from fluxscale.matchings.eclipse import eclipse
-
-        return [eclipse(demand, delay, window)] * n_planes
+        return [eclipse_duplex(demand, delay, window) if duplex else eclipse(demand, delay, window)] * n_planes
 
 
 class PeriodicSpectra(Periodic):
@@ -174,10 +161,4 @@ class PeriodicSpectra(Periodic):
         """Matchings of ``fluxscale.matchings.spectra``, one list for each plane."""
         # The demand on one plane is a part of the whole, which Spectra spreads itself.
         whole = demand * n_planes
-        if duplex:
-            from fluxscale.matchings.duplex import spectra_duplex
-
-            return spectra_duplex(whole, delay, n_planes)
-        from fluxscale.matchings.spectra import spectra
-
-        return spectra(whole, delay, n_planes)
+        return spectra_duplex(whole, delay, n_planes) if duplex else spectra(whole, delay, n_planes)
