@@ -84,9 +84,9 @@ def draw_sweep(swept: Sweep, *, job: str) -> dict[str, bytes]:
         Without matplotlib.
     """
     require_drawing()
-    import matplotlib
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    import matplotlib  # pyright: ignore[reportMissingImports]
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # pyright: ignore[reportMissingImports]
+    from matplotlib.figure import Figure  # pyright: ignore[reportMissingImports]
 
     lines = groups(swept)[:MOST_GROUPS]
     # The same content gives the same bytes: no date, no random ids.
@@ -148,7 +148,7 @@ def _panel(panel: Any, group: list[Found], swept: Sweep, title: str, value: Any)
 
 
 def _axes(panel: Any, main: Axis, title: str, *, is_time: bool) -> None:
-    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
+    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator  # pyright: ignore[reportMissingImports]
 
     smallest = next((value for value in main.values if value > 0), 1)
     if main.values[0] == 0:
