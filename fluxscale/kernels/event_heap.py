@@ -22,10 +22,8 @@ def push_event(times, numbers, size, time, number):  # numpydoc ignore=PR01
 
 
 @inlined
-def pop_event(times, numbers, size):  # numpydoc ignore=PR01
-    """Remove the smallest event, which the caller has read at position 0; returns the new size."""
-    size -= 1
-    time, number = times[size], numbers[size]
+def replace_first(times, numbers, size, time, number):  # numpydoc ignore=PR01
+    """Put another event in the place of the smallest one; the size stays."""
     at = 0
     child = 1
     while child < size:
@@ -42,4 +40,11 @@ def pop_event(times, numbers, size):  # numpydoc ignore=PR01
         child = 2 * at + 1
     times[at] = time
     numbers[at] = number
+
+
+@inlined
+def pop_event(times, numbers, size):  # numpydoc ignore=PR01
+    """Remove the smallest event, which the caller has read at position 0; returns the new size."""
+    size -= 1
+    replace_first(times, numbers, size, times[size], numbers[size])
     return size

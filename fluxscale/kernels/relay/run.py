@@ -10,33 +10,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from fluxscale._numba import inlined, kernel
-from fluxscale.kernels.event_heap import pop_event, push_event
+from fluxscale._numba import kernel
+from fluxscale.kernels.event_heap import pop_event, push_event, replace_first
 from fluxscale.kernels.relay.buffer import buffer_level, look
 
 ENDED, CUT = 0, 1
 NEVER = np.int64(2**62)
-
-
-@inlined
-def replace_first(times, numbers, size, time, number):  # numpydoc ignore=PR01
-    """Put another event in the place of the smallest one."""
-    at = 0
-    child = 1
-    while child < size:
-        right = child + 1
-        if right < size and (
-            times[right] < times[child] or (times[right] == times[child] and numbers[right] < numbers[child])
-        ):
-            child = right
-        if time < times[child] or (time == times[child] and number <= numbers[child]):
-            break
-        times[at] = times[child]
-        numbers[at] = numbers[child]
-        at = child
-        child = 2 * at + 1
-    times[at] = time
-    numbers[at] = number
 
 
 @kernel

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 from fluxscale.errors import InputError
@@ -25,7 +26,7 @@ AUTO_PERIOD = "auto"
 DEFAULT_DUTY = 0.9
 
 
-class Periodic:
+class Periodic(ABC):
     """What the periodic schedulers share; the subclasses bring the decomposition.
 
     Two readings of "periodic", both swept by a comparison. *queued*: at every period start the bytes that wait are
@@ -44,11 +45,11 @@ class Periodic:
     name = "periodic"
     capabilities = Capabilities(comparison=True, options=("demand", "period", "duty"))
 
+    @abstractmethod
     def decompose(
         self, demand: Any, delay: int, window: int | None, n_planes: int, duplex: bool
     ) -> list[Decomposition]:
         """Decompose the demand on one of ``n_planes`` equal planes; one decomposition for each plane."""
-        raise NotImplementedError
 
     def sweep(self, instance: Instance) -> list[dict[str, Any]]:
         """Both readings, with several duty cycles and periods."""

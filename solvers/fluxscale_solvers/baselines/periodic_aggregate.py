@@ -10,15 +10,11 @@ from fluxscale.instance.instance import DARK, Instance
 from fluxscale.instance.pairs import pairs
 from fluxscale.instance.work import work
 from fluxscale.schedule.fluid_run import FluidRun
-from fluxscale.simulate.fluid import CUT, FluidSimulator
-from fluxscale.simulate.fluid_result import busy_ticks, make_run, make_trace
-from fluxscale.simulate.windows import make_windows
+from fluxscale_solvers.baselines.cyclic import run_cyclic
 from fluxscale_solvers.baselines.periodic_program import Player, Rows, stretched
-from fluxscale_solvers.baselines.periodic_queued import TRACE_PIECES, Decompose
+from fluxscale_solvers.baselines.periodic_queued import Decompose
 from fluxscale_solvers.baselines.switches import groups, total_units
 from fluxscale_solvers.baselines.turning import turning
-
-MOST_TURN_TICKS = 2**50
 
 
 def run_aggregate(
@@ -56,42 +52,7 @@ def run_aggregate(
     units = total_units(instance)
     plays = _plays(instance, decompose, units, period_ticks, duty)
     program = turning(instance, plays, boundary_dark=instance.boundary == DARK)
-    asked, amounts = pairs(instance), work(instance)
-    windows = make_windows(
-        asked.count,
-        program.row_pair,
-        program.row_plane,
-        program.row_from_ticks,
-        program.row_to_ticks,
-        amounts.plane_speed,
-        instance.plane_latency_ticks,
-        program.cycle_ticks,
-    )
-    tracing = TRACE_PIECES if instance.n_legs < TRACE_PIECES // 4 else 0
-    simulator = FluidSimulator(
-        instance,
-        asked=asked,
-        pair_floor_ticks=program.pair_floor_ticks,
-        cutoff_ticks=cutoff_ticks,
-        trace_pieces=tracing,
-    )
-    status, used = simulator.play(windows)
-    if status == CUT:
-        return None
-    total = int(simulator.op_end.max(initial=0))
-    trace = None
-    if tracing and simulator.n_pieces < tracing and program.rows_until(total) <= TRACE_PIECES:
-        mask = windows.mask[simulator.piece_window[: simulator.n_pieces]]
-        trace = make_trace(simulator, mask, program.circuits(total))
-    setups, up, dark = program.account(total)
-    return make_run(
-        simulator,
-        busy=busy_ticks(windows, used, instance.n_planes),
-        up=up,
-        dark=dark,
-        reconfigurations=setups,
-        trace=trace,
-    )
+    return run_cyclic(instance, program, cutoff_ticks)
 
 
 def _plays(

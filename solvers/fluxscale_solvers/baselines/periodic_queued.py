@@ -16,6 +16,7 @@ from fluxscale.schedule.fluid_run import FluidRun
 from fluxscale.simulate.fluid import CUT, ENDED, FluidSimulator
 from fluxscale.simulate.fluid_result import CircuitRows, busy_ticks, make_run, make_trace
 from fluxscale.simulate.windows import make_windows
+from fluxscale_solvers.baselines.cyclic import trace_room
 from fluxscale_solvers.baselines.periodic_program import Player
 from fluxscale_solvers.baselines.switches import groups
 
@@ -23,9 +24,6 @@ Decompose = Callable[[Any, int, "int | None", int, bool], list[Decomposition]]
 
 MOST_DECOMPOSED = 20_000
 """Most demand matrices that are decomposed in one iteration."""
-
-TRACE_PIECES = 400_000
-"""Runs of more pieces are not written down piece by piece."""
 
 
 class _Tally:
@@ -69,7 +67,7 @@ def run_queued(
     asked, amounts = pairs(instance), work(instance)
     players = [[Player(instance, switch) for switch in group.switches] for group in groups(instance)]
     all_groups = groups(instance)
-    tracing = TRACE_PIECES if instance.n_legs < TRACE_PIECES // 4 else 0
+    tracing = trace_room(instance)
     simulator = FluidSimulator(instance, asked=asked, cutoff_ticks=cutoff_ticks, trace_pieces=tracing)
     tally = _Tally(instance)
     none = np.zeros(0, dtype=np.int64)

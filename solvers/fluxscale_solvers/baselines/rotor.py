@@ -9,16 +9,11 @@ import numpy as np
 from fluxscale.errors import InputError
 from fluxscale.instance.instance import Instance
 from fluxscale.instance.pairs import pairs
-from fluxscale.instance.work import work
-from fluxscale.schedule.fluid_run import FluidRun
-from fluxscale.simulate.fluid import CUT, FluidSimulator
-from fluxscale.simulate.fluid_result import busy_ticks, make_run, make_trace
-from fluxscale.simulate.windows import make_windows
 from fluxscale.solving.protocol import Capabilities, Outcome, ProgressCallback, SolveParams
 from fluxscale.solving.status import Termination
+from fluxscale_solvers.baselines.cyclic import run_cyclic
 from fluxscale_solvers.baselines.options import slot_lengths, ticks_option, word_option
-from fluxscale_solvers.baselines.periodic_queued import TRACE_PIECES
-from fluxscale_solvers.baselines.rotor_program import Rotation, rotation
+from fluxscale_solvers.baselines.rotor_program import rotation
 
 DUTY = 10
 """Default slot in delays: a duty cycle of 90 %, as the Flux paper runs RotorNet."""
@@ -55,7 +50,7 @@ class Rotor:
         slot = read_slot(instance, params.options)
         offset = word_option(params.options, "offset", OFFSETS, OFFSETS[0])
         turning = rotation(instance, slot, staggered=offset == OFFSETS[0])
-        run = _run(instance, turning, params.cutoff_ticks)
+        run = run_cyclic(instance, turning, params.cutoff_ticks, turning.notes)
         if run is None:
             return Outcome(None, None, None, None, Termination.WORK_LIMIT, {"slot_ticks": slot})
         stats = {"slot_ticks": slot, "delay_ticks": delay, "events": run.events}
@@ -82,39 +77,3 @@ def read_slot(instance: Instance, options: dict[str, Any]) -> int:
             maybe=f"use {DUTY * delay * instance.tick_ns} ns, a duty cycle of 90 %.",
         )
     return slot
-
-
-def _run(instance: Instance, turning: Rotation, cutoff: int | None) -> FluidRun | None:
-    amounts, asked = work(instance), pairs(instance)
-    windows = make_windows(
-        asked.count,
-        turning.row_pair,
-        turning.row_plane,
-        turning.row_from_ticks,
-        turning.row_to_ticks,
-        amounts.plane_speed,
-        instance.plane_latency_ticks,
-        turning.cycle_ticks,
-    )
-    tracing = TRACE_PIECES if instance.n_legs < TRACE_PIECES // 4 else 0
-    simulator = FluidSimulator(
-        instance, asked=asked, pair_floor_ticks=turning.pair_floor_ticks, cutoff_ticks=cutoff, trace_pieces=tracing
-    )
-    status, used = simulator.play(windows)
-    if status == CUT:
-        return None
-    total = int(simulator.op_end.max(initial=0))
-    trace = None
-    if tracing and simulator.n_pieces < tracing and turning.rows_until(total) <= TRACE_PIECES:
-        mask = windows.mask[simulator.piece_window[: simulator.n_pieces]]
-        trace = make_trace(simulator, mask, turning.circuits(total))
-    setups, up, dark = turning.account(total)
-    return make_run(
-        simulator,
-        busy=busy_ticks(windows, used, instance.n_planes),
-        up=up,
-        dark=dark,
-        reconfigurations=setups,
-        notes=turning.notes,
-        trace=trace,
-    )
