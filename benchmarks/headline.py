@@ -52,7 +52,7 @@ def measure(job: str, delay: str, workers: int, exact_s: float) -> dict[str, Any
     instance = fs.build_instance(loaded)
     exact = instance.n_ops <= 10_000
     began = time.monotonic()
-    # Decomposing what waits, period by period, takes longer than half an hour at millions of transfers.
+    # Decomposing what waits, period by period, was not done after 24 minutes at five million transfers.
     options = {"demand": "aggregate"} if instance.n_ops > LARGE_OPS else {}
     found: Comparison = compare(instance, [*COMPARISON], options=options, workers=workers)
     ours = found.row("fluxscale")
