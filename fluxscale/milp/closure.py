@@ -133,7 +133,14 @@ def releases(instance: Instance) -> Ints:
 
 
 def heads_and_tails(
-    instance: Instance, closure: Closure, src: Ints | None = None, dst: Ints | None = None, lag: Ints | None = None
+    instance: Instance,
+    closure: Closure,
+    src: Ints | None = None,
+    dst: Ints | None = None,
+    lag: Ints | None = None,
+    *,
+    release: Ints | None = None,
+    behind: Ints | None = None,
 ) -> tuple[Ints, Ints] | None:
     """Earliest start of each op, and least time from its start to the end of the iteration.
 
@@ -143,6 +150,9 @@ def heads_and_tails(
         The instance and its closure.
     src, dst, lag
         Extra arcs: ``start[dst] >= start[src] + duration[src] + lag``.
+    release, behind
+        int64 ``[n]``: earliest starts beyond those of the boundary, and time from each op's end to the end of the
+        iteration; zeros where not given.
 
     Returns
     -------
@@ -150,8 +160,8 @@ def heads_and_tails(
         int64 ``[n]`` each (a tail includes the op's own duration), or None where the extra arcs close a cycle.
     """
     ticks = derive(instance).min_ticks
-    tails = ticks.copy()
-    heads = releases(instance)
+    tails = ticks.copy() if behind is None else ticks + behind
+    heads = releases(instance) if release is None else np.maximum(releases(instance), release)
     weight = ticks[closure.src]
     all_src, all_dst = closure.src, closure.dst
     if src is not None and dst is not None and lag is not None:
@@ -160,7 +170,7 @@ def heads_and_tails(
         longest_paths(closure.src, closure.dst, ticks[closure.src], heads, UNLIMITED)
         sort = np.argsort(heads[all_src], kind="stable")
         all_src, all_dst, weight = all_src[sort], all_dst[sort], weight[sort]
-    limit = int(heads.max(initial=0) + weight.sum() + ticks.max(initial=0))
+    limit = int(max(heads.max(initial=0), tails.max(initial=0)) + weight.sum() + ticks.max(initial=0))
     if not longest_paths(all_src, all_dst, weight, heads, limit):
         return None
     if not longest_paths(all_dst[::-1].copy(), all_src[::-1].copy(), weight[::-1].copy(), tails, limit):

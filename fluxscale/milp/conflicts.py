@@ -44,6 +44,10 @@ class Conflicts:
         int64: legs of one gang that cannot be on this plane together.
     closure, heads, tails
         Closure of precedence; earliest starts and tails under the orders known, int64 ``[n]``.
+    release, behind
+        int64 ``[n]``: earliest starts that are imposed from outside, and time that must follow each op's end.
+    fixed_plane
+        int16 ``[L]``: plane of each leg whose plane is decided, -1 elsewhere.
     """
 
     first: Ints
@@ -63,6 +67,9 @@ class Conflicts:
     closure: Closure
     heads: Ints
     tails: Ints
+    release: Ints
+    behind: Ints
+    fixed_plane: Ints
 
     @property
     def n_free(self) -> int:
@@ -84,8 +91,24 @@ class Conflicts:
             )
 
 
-def find_conflicts(instance: Instance, closure: Closure | None = None) -> Conflicts:
+def find_conflicts(
+    instance: Instance,
+    closure: Closure | None = None,
+    *,
+    release: Ints | None = None,
+    behind: Ints | None = None,
+    fixed_plane: Ints | None = None,
+) -> Conflicts:
     """Find all conflict pairs of an instance and fix the orders that precedence implies.
+
+    Parameters
+    ----------
+    instance
+        The problem.
+    closure
+        Its precedence closure, where known.
+    release, behind, fixed_plane
+        What surrounds the instance where it is a piece of another; see :class:`Conflicts`. Default: nothing.
 
     Raises
     ------
@@ -101,9 +124,14 @@ def find_conflicts(instance: Instance, closure: Closure | None = None) -> Confli
             f"op {instance.names.op(int(derived.leg_op[homeless[0]]))}: its endpoints share no switch on any plane."
         )
     closure = closure or close(instance)
+    release = np.zeros(instance.n_ops, dtype=np.int64) if release is None else release
+    behind = np.zeros(instance.n_ops, dtype=np.int64) if behind is None else behind
+    fixed = np.full(instance.n_legs, -1, dtype=np.int16) if fixed_plane is None else fixed_plane
     rows = leg_pairs(instance)
+    used = [(fixed[leg] < 0) | (fixed[leg] == rows.plane) for leg in (rows.leg_a, rows.leg_b)]
+    rows = LegPairs(**{name: column[used[0] & used[1]] for name, column in vars(rows).items()})
     op_a, op_b = derived.leg_op[rows.leg_a].astype(np.int64), derived.leg_op[rows.leg_b].astype(np.int64)
-    single = np.diff(derived.leg_plane_indptr) == 1
+    single = (np.diff(derived.leg_plane_indptr) == 1) | (fixed >= 0)
     sure = single[rows.leg_a] & single[rows.leg_b]
     never = (op_a == op_b) & _excludes(instance, rows, op_a)
     if np.any(never & sure):
@@ -121,7 +149,7 @@ def find_conflicts(instance: Instance, closure: Closure | None = None) -> Confli
     keep = np.flatnonzero(keep)
     keep = keep[_undominated(op_a[keep] * instance.n_ops + op_b[keep], rows, keep, gap[keep], sure[keep], epoch[keep])]
     keys, at, pair = np.unique(op_a[keep] * instance.n_ops + op_b[keep], return_index=True, return_inverse=True)
-    heads_tails = heads_and_tails(instance, closure)
+    heads_tails = heads_and_tails(instance, closure, release=release, behind=behind)
     assert heads_tails is not None
     base = Conflicts(
         first=keys // max(1, instance.n_ops),
@@ -141,6 +169,9 @@ def find_conflicts(instance: Instance, closure: Closure | None = None) -> Confli
         closure=closure,
         heads=heads_tails[0],
         tails=heads_tails[1],
+        release=release,
+        behind=behind,
+        fixed_plane=fixed,
     )
     return _with_paths(instance, base) or base
 
@@ -176,8 +207,32 @@ def _with_paths(instance: Instance, conflicts: Conflicts) -> Conflicts | None:
     first, second = conflicts.first[conflicts.pair[arc]], conflicts.second[conflicts.pair[arc]]
     lag = np.where(conflicts.kind[arc] == SERIAL, 0, conflicts.gap[arc])
     src, dst = np.where(side[arc] > 0, first, second), np.where(side[arc] > 0, second, first)
-    paths = heads_and_tails(instance, conflicts.closure, src, dst, lag)
+    paths = heads_and_tails(
+        instance, conflicts.closure, src, dst, lag, release=conflicts.release, behind=conflicts.behind
+    )
     return None if paths is None else replace(conflicts, heads=paths[0], tails=paths[1])
+
+
+def fix_orders(instance: Instance, conflicts: Conflicts, pair: Ints, order: Ints) -> Conflicts | None:
+    """Decide the order of some pairs whose order is free, and what follows for heads and tails.
+
+    Parameters
+    ----------
+    instance, conflicts
+        The instance and its conflicts.
+    pair
+        Indices of the pairs.
+    order
+        int8: 1 where the pair's first op comes first, -1 where its second does.
+
+    Returns
+    -------
+    fixed
+        None where the orders contradict each other.
+    """
+    merged = conflicts.order.copy()
+    merged[pair] = np.where(merged[pair] == 0, order, merged[pair])
+    return _with_paths(instance, replace(conflicts, order=merged))
 
 
 def select(instance: Instance, conflicts: Conflicts, upper_bound: int) -> Conflicts | None:

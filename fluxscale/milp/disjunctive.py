@@ -101,11 +101,14 @@ class Disjunctive:
         self.e = self.s.copy()
         self.e[self.varies] = b.variables((self.head + self.least)[self.varies], self.latest_end[self.varies])
         self.e_offset = np.where(self.varies, 0.0, self.least)
-        planes_of = np.diff(derived.leg_plane_indptr)
         self.y = np.full((instance.n_planes, instance.n_legs), -1, dtype=np.int64)
-        self.choice_leg = np.repeat(np.arange(instance.n_legs), planes_of)
+        self.choice_leg = np.repeat(np.arange(instance.n_legs), np.diff(derived.leg_plane_indptr))
         self.choice_plane = derived.leg_planes.astype(np.int64)
-        free = planes_of[self.choice_leg] > 1
+        fixed = self.conflicts.fixed_plane[self.choice_leg]
+        open_choice = (fixed < 0) | (fixed == self.choice_plane)
+        self.choice_leg, self.choice_plane = self.choice_leg[open_choice], self.choice_plane[open_choice]
+        self.planes_of = np.bincount(self.choice_leg, minlength=instance.n_legs)
+        free = self.planes_of[self.choice_leg] > 1
         self.y[self.choice_plane[free], self.choice_leg[free]] = b.binaries(int(free.sum()))
         self.x = np.full(len(self.conflicts.first), -1, dtype=np.int64)
         open_pairs = self.conflicts.order == 0
@@ -116,7 +119,8 @@ class Disjunctive:
         period = np.repeat(self.period, n)
         b.at_least([(period, 1.0), (self.s, -1.0)], self.tail, n)
         varies = np.flatnonzero(self.varies)
-        b.at_least([(period[varies], 1.0), (self.e[varies], -1.0)], 0.0, len(varies))
+        behind = self.conflicts.behind / self.scale
+        b.at_least([(period[varies], 1.0), (self.e[varies], -1.0)], behind[varies], len(varies))
         b.at_least([(self.e[varies], 1.0), (self.s[varies], -1.0)], self.least[varies], len(varies))
         src, dst = closure.src, closure.dst
         b.at_least([(self.s[dst], 1.0), (self.e[src], -1.0)], self.e_offset[src], len(src))
@@ -125,7 +129,7 @@ class Disjunctive:
         b, instance, conflicts = self.b, self.instance, self.conflicts
         leg, plane = self.choice_leg, self.choice_plane
         y, op = self.y[plane, leg], self.derived.leg_op[leg].astype(np.int64)
-        free = np.flatnonzero(np.diff(self.derived.leg_plane_indptr) > 1)
+        free = np.flatnonzero(self.planes_of > 1)
         columns = [(self.y[p, free], 1.0) for p in range(instance.n_planes)]
         b.at_least(columns, 1.0, len(free))
         b.at_least([(c, -v) for c, v in columns], -1.0, len(free))

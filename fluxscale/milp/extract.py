@@ -92,7 +92,7 @@ def extract(instance: Instance, conflicts: Conflicts, decision: Decision) -> Exa
     if value is None:
         return None
     n = instance.n_ops
-    best = int((value[:n] + arcs.ticks).max(initial=0))
+    best = int((value[:n] + arcs.ticks + conflicts.behind).max(initial=0))
     if instance.boundary == CYCLIC and len(arcs.wrap_lag):
         late = value[arcs.wrap_src] + arcs.wrap_lag - value[arcs.wrap_dst]
         low, best = best, max(best, int(late.max()))
@@ -132,6 +132,7 @@ class _Arcs:
         opening = n + leg_plane * n + leg_op
         in_epoch = epochs[leg_plane] if instance.n_legs else np.empty(0, dtype=bool)
         self.value = np.zeros(n * (1 + (instance.n_planes if epochs.any() else 0)), dtype=np.int64)
+        self.value[:n] = conflicts.release
         if instance.boundary == DARK and instance.n_legs:
             np.maximum.at(self.value, np.where(in_epoch, opening, leg_op), instance.plane_delay_ticks[leg_plane])
 

@@ -63,14 +63,15 @@ class CpSatModel:
             else:
                 self.end.append(model.new_int_var(heads[op] + int(low[op]), self.upper, f"e{op}"))
                 model.add(self.end[op] >= start + int(low[op]))
-            model.add(self.end[op] <= self.period)
+            model.add(self.end[op] + int(self.conflicts.behind[op]) // unit <= self.period)
         for src, dst in zip(self.conflicts.closure.src.tolist(), self.conflicts.closure.dst.tolist(), strict=True):
             model.add(self.start[dst] >= self.end[src])
         self.on: list[dict[int, Any]] = []
         for leg in range(instance.n_legs):
             planes = derived.leg_planes[derived.leg_plane_indptr[leg] : derived.leg_plane_indptr[leg + 1]].tolist()
-            if len(planes) == 1:
-                self.on.append({planes[0]: self.true})
+            fixed = int(self.conflicts.fixed_plane[leg])
+            if len(planes) == 1 or fixed >= 0:
+                self.on.append({fixed if fixed >= 0 else planes[0]: self.true})
             else:
                 self.on.append({plane: model.new_bool_var(f"y{leg}_{plane}") for plane in planes})
                 model.add_exactly_one(self.on[leg].values())

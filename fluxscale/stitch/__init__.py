@@ -1,0 +1,1 @@
+"""Sub-schedules to one valid schedule."""

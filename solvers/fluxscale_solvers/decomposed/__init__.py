@@ -1,0 +1,1 @@
+"""Decomposition: stage groups and time windows solved as small models, stitched, improved."""
