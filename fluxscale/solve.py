@@ -59,9 +59,11 @@ def solve(
     symmetry
         ``auto``: identical replicas and rails are solved once and copied. ``off``: every endpoint is scheduled.
     executor
-        ``serial``; ``process`` and ``ray`` come with the solver ``stage-window``.
+        Where ``stage-window`` runs its sub-solves: ``serial`` (this process) or ``process`` (``workers`` processes;
+        a script then needs the usual ``if __name__ == "__main__"``). ``auto``: processes where there is more than
+        one worker and the solver has sub-solves. Never changes the answer of a work limit.
     ray_address
-        Likewise.
+        Not built yet.
     options
         Options of the solver.
     progress
@@ -91,7 +93,11 @@ def solve(
     )  # fmt: skip
     workers = workers if workers is not None else available_cores()
     tell = progress if progress is not None else _silent
-    params = SolveParams(time_limit_s, work_limit, rel_gap, seed, workers, options=dict(options or {}))
+    if executor == "auto":
+        executor = "process" if workers > 1 and _has_sub_solves(solver) else "serial"
+    params = SolveParams(
+        time_limit_s, work_limit, rel_gap, seed, workers, options=dict(options or {}), executor=executor
+    )
 
     compared = solver != AUTO and get_solver(solver).capabilities.comparison
     if instance.nic_buffer_bytes:
@@ -120,6 +126,10 @@ def solve(
         arrange(search, instance)
         final = _finish(instance, search, None, tell)
     return _result(instance, search, final, params, executor, reduction, began)
+
+
+def _has_sub_solves(solver: str) -> bool:
+    return solver == AUTO or "process" in get_solver(solver).capabilities.executors
 
 
 def _silent(_: Progress) -> None:

@@ -19,7 +19,8 @@ def solve(
     fabric: options.Fabric = None,
     settings: options.Settings = None,
     solver: Annotated[
-        str, typer.Option("--solver", metavar="NAME", help="auto, list, exact-cpsat, exact-milp or a plug-in.")
+        str,
+        typer.Option("--solver", metavar="NAME", help="auto, list, stage-window, exact-cpsat, exact-milp, plug-in."),
     ] = "auto",
     time_limit: Annotated[
         float | None, typer.Option("--time-limit", metavar="SECONDS", help="Wall clock of the search.")
@@ -30,11 +31,11 @@ def solve(
     rel_gap: Annotated[float, typer.Option("--rel-gap", metavar="X", help="Stop at this gap (a fraction).")] = 0.0,
     seed: options.Seed = 0,
     workers: Annotated[
-        int | None, typer.Option("--workers", metavar="N", help="Threads; never changes the answer.")
+        int | None, typer.Option("--workers", metavar="N", help="Threads or processes; never changes the answer.")
     ] = None,
     executor: Annotated[
-        str, typer.Option("--executor", metavar="serial|process|ray", help="Where sub-solves run.")
-    ] = "serial",
+        str, typer.Option("--executor", metavar="auto|serial|process", help="Where sub-solves run.")
+    ] = "auto",
     ray_address: Annotated[str | None, typer.Option("--ray-address", metavar="ADDR", help="Ray cluster.")] = None,
     symmetry: Annotated[
         str, typer.Option("--symmetry", metavar="auto|off", help="Solve identical parts once, or everything.")

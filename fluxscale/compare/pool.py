@@ -1,13 +1,8 @@
-"""Tasks of a comparison over processes: every process asks for the next task, a dead one costs only the task it had.
-
-Processes are spawned, not forked, so nothing that the caller started (threads, back ends) gets into them.
-"""
+"""Tasks of a comparison over processes: every process asks for the next task, a dead one costs only the task it had."""
 
 from __future__ import annotations
 
-import multiprocessing
 import signal
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import wait
@@ -18,6 +13,7 @@ from fluxscale.compare.chain import Limits, Tell, run_chain
 from fluxscale.compare.rows import Row, Status
 from fluxscale.compare.sources import Source
 from fluxscale.errors import FluxscaleError, InfeasibleError, InputError
+from fluxscale.runtime.spawn import start_worker
 
 
 @dataclass(frozen=True)
@@ -123,7 +119,6 @@ class _Pool:
     ) -> None:
         self._source, self._tasks, self._on_row, self._tell = source, tasks, on_row, tell
         self._wanted = min(workers, len(tasks))
-        self._context = multiprocessing.get_context("spawn")
         self._waiting = list(range(len(tasks)))[::-1]
         self._workers: dict[Any, _Worker] = {}
         self._done = 0
@@ -144,17 +139,7 @@ class _Pool:
                 worker.pipe.close()
 
     def _start(self) -> None:
-        here, there = self._context.Pipe()
-        process = self._context.Process(target=_work, args=(self._source, there), daemon=True, name="fluxscale-worker")
-        # Ctrl-C goes to the whole process group; a worker leaves it to this process, from its first moment on.
-        main = threading.current_thread() is threading.main_thread()
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT]) if main else None
-        try:
-            process.start()
-        finally:
-            there.close()
-            if before is not None:
-                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        process, here = start_worker(_work, self._source)
         self._workers[here] = worker = _Worker(process, here)
         self._give(worker)
 
@@ -206,7 +191,6 @@ class _Pool:
 
 def _work(source: Source, pipe: Any) -> None:
     """Run tasks until the other end is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         while True:
             task = pipe.recv()

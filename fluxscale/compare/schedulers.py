@@ -7,7 +7,7 @@ from typing import Any
 
 from fluxscale.errors import BackendError, InputError, did_you_mean
 from fluxscale.solving.registry import COMPARISON, get_solver, solver_names
-from fluxscale.solving.search import AUTO, AUTO_EXACT, AUTO_HEURISTIC, SMALL_TRANSFERS
+from fluxscale.solving.search import AUTO, AUTO_DECOMPOSED, AUTO_EXACT, AUTO_HEURISTIC, SMALL_TRANSFERS
 from fluxscale.trial import candidates
 
 FLUXSCALE = "fluxscale"
@@ -73,7 +73,7 @@ def choose(
 
 def known_options(scheduler: str) -> set[str]:
     """Options that a scheduler knows; none if it cannot be loaded, which its row will say."""
-    solvers = (AUTO_HEURISTIC, AUTO_EXACT) if scheduler == FLUXSCALE else (scheduler,)
+    solvers = (AUTO_HEURISTIC, AUTO_EXACT, AUTO_DECOMPOSED) if scheduler == FLUXSCALE else (scheduler,)
     found: set[str] = set()
     for name in solvers:
         try:

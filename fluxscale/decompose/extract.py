@@ -18,12 +18,13 @@ Ints = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class SubSettings:
-    """What every subproblem of a run is told: work limit, back end, seed, and a bound on the whole's iteration time."""
+    """What every subproblem of a run is told: limits, back end, seed, and a bound on the whole's iteration time."""
 
     work_limit: int
-    backend: str
-    seed: int
-    lower_bound_ticks: int
+    max_pairs: int
+    backend: str = "cpsat"
+    seed: int = 0
+    lower_bound_ticks: int = 0
 
 
 def extract(timeline: Timeline, inside: Ints, free: Ints, low: int, settings: SubSettings) -> Subproblem | None:
@@ -85,11 +86,13 @@ def extract(timeline: Timeline, inside: Ints, free: Ints, low: int, settings: Su
         value_ticks=int((ends + tail).max(initial=0)),
         floor_ticks=max(0, settings.lower_bound_ticks - origin - base),
         work_limit=settings.work_limit,
+        max_pairs=settings.max_pairs,
         backend=settings.backend,
         seed=settings.seed,
         ops=ops,
         legs=found.legs,
         inside=role == 0,
+        outside=instance.n_ops - len(ops),
         low=low,
         origin_ticks=origin,
     )

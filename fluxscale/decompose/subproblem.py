@@ -15,7 +15,7 @@ from fluxscale.instance.instance import Instance
 Ints = npt.NDArray[Any]
 
 
-OUTER = ("instance", "ops", "legs", "inside", "low", "origin_ticks")
+OUTER = ("instance", "ops", "legs", "inside", "outside", "low", "origin_ticks")
 """Fields of a subproblem that say where it lies in the whole (and the instance, whose hash stands for it)."""
 
 
@@ -47,12 +47,16 @@ class Subproblem:
         Longest path of the incumbent that avoids the free ops: reaching it is as good as anything below.
     work_limit
         Limit of the sub-solve, in thousandths of CP-SAT's deterministic time (back ends of other kinds: their nodes).
+    max_pairs
+        Most order pairs that are left open; later ones keep the incumbent's order.
     backend, seed
         Back end ("cpsat", "scip", "highs") and seed.
     ops, legs
         int64 ``[k]`` and ``[l]``: ops and legs of the whole; not part of the key.
     inside
         bool ``[k]``: free ops and those between them, without the rim; not part of the key.
+    outside
+        Number of ops of the whole that are not here; not part of the key.
     low
         Position in the whole's order at which the window begins; not part of the key.
     origin_ticks
@@ -69,13 +73,21 @@ class Subproblem:
     value_ticks: int
     floor_ticks: int
     work_limit: int
+    max_pairs: int
     backend: str
     seed: int
     ops: Ints
     legs: Ints
     inside: Ints
+    outside: int
     low: int
     origin_ticks: int
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing surrounds it and every transfer is free, so that its bounds hold for the whole instance."""
+        has_legs = np.diff(self.instance.leg_indptr) > 0
+        return bool(self.inside.all() and not self.outside and np.all(self.free | ~has_legs))
 
     @cached_property
     def key(self) -> str:
@@ -111,6 +123,8 @@ class SubResult:
         Whether the value is optimal for the window.
     free_pairs
         Order pairs that were open to the back end.
+    capped
+        Whether ``max_pairs`` closed some that were open.
     work
         Work used, in the unit of the limit.
     seconds
@@ -123,5 +137,6 @@ class SubResult:
     bound_ticks: int
     proven: bool
     free_pairs: int
+    capped: bool
     work: int
     seconds: float

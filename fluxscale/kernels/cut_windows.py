@@ -11,11 +11,11 @@ from fluxscale._numba import kernel
 def cut_windows(ops, leg_indptr, leg_tx, leg_rx, budget, first_budget, counts):  # numpydoc ignore=PR01
     """First places of windows in ``ops`` (a group's transfers in the order of their starts), int64, ``len(ops)`` last.
 
-    A window ends before the transfer with which the pairs that share a sending or a receiving endpoint would exceed
-    ``budget`` (``first_budget`` for the first window, which shifts all others). ``counts`` int64 ``[2 E]`` is scratch,
-    all zero before and after.
+    A window ends before the transfer with which the pairs of legs that share a sending or a receiving endpoint (both:
+    counted twice) would exceed ``budget``; ``first_budget`` for the first window, which shifts all others. ``counts``
+    int64 ``[2 E]`` is scratch, all zero before and after.
     """
-    cuts = np.empty(len(ops) + 1, dtype=np.int64)
+    cuts = np.empty(len(ops) + 2, dtype=np.int64)
     cuts[0] = 0
     n_cuts = 1
     pairs = np.int64(0)

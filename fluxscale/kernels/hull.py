@@ -15,9 +15,9 @@ def hull(
 ):  # numpydoc ignore=PR01  # fmt: skip
     """Ops of ``seeds`` and all that lie on a path between two of them: by precedence, device order or port sequence.
 
-    All seeds have positions in ``[low, high)``; so has every path between them. ``stamp`` int32 ``[n]`` is scratch
-    whose values are below ``base``; this call writes ``base`` and ``base + 1``. Returns int32 ops, seeds first; empty
-    where the search forward meets more than ``limit`` ops.
+    All seeds are distinct and have positions in ``[low, high)``; so has every path between them. ``stamp`` int32
+    ``[n]`` is scratch whose values are below ``base`` (at least 1); this call writes ``base`` and ``base + 1``. Returns
+    int32 ops, seeds first; empty where the search forward meets more than ``limit`` ops.
     """
     queue = np.empty(limit, dtype=np.int32)
     count = 0
@@ -27,7 +27,7 @@ def hull(
         queue[count] = op
         count += 1
         stamp[op] = base
-    n_ports = len(entry_op)
+    n_entries = len(entry_op)
     done = 0
     while done < count:
         op = queue[done]
@@ -39,7 +39,7 @@ def hull(
                 other = next_on_device[op]
             else:
                 entry = leg_entry[2 * leg_indptr[op] + step - succ_indptr[op + 1] - 1]
-                inside = entry + 1 < n_ports and entry_port[entry + 1] == entry_port[entry]
+                inside = entry + 1 < n_entries and entry_port[entry + 1] == entry_port[entry]
                 other = entry_op[entry + 1] if inside else -1
             if other >= 0 and position[other] < high and stamp[other] < base:
                 if count == limit:

@@ -9,7 +9,7 @@ import numpy as np
 from fluxscale.decompose.subproblem import Subproblem
 from fluxscale.instance.derived import derive
 from fluxscale.milp.conflicts import Conflicts, find_conflicts, fix_orders, select
-from fluxscale.milp.extract import Exact, squeeze
+from fluxscale.milp.extract import Exact, decide, squeeze
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +24,8 @@ class Piece:
         The incumbent's piece with everything as early as its decisions allow.
     n_free
         Order pairs that are open.
+    capped
+        Whether more were, but for ``max_pairs``.
     free_planes
         Whether some leg may change its plane.
     """
@@ -31,6 +33,7 @@ class Piece:
     conflicts: Conflicts
     start: Exact
     n_free: int
+    capped: bool
     free_planes: bool
 
 
@@ -56,8 +59,21 @@ def narrow(sub: Subproblem) -> Piece | None:
     narrowed = select(sub.instance, conflicts, max(start.iteration_time_ticks, sub.floor_ticks))
     if narrowed is None:
         return None
+    capped = narrowed.n_free > sub.max_pairs
+    narrowed = _cap(sub, narrowed, start) if capped else narrowed
     options = np.diff(derive(sub.instance).leg_plane_indptr)
-    return Piece(narrowed, start, narrowed.n_free, bool(np.any((narrowed.fixed_plane < 0) & (options > 1))))
+    return Piece(narrowed, start, narrowed.n_free, capped, bool(np.any((narrowed.fixed_plane < 0) & (options > 1))))
+
+
+def _cap(sub: Subproblem, conflicts: Conflicts, start: Exact) -> Conflicts:
+    """Give the pairs beyond ``max_pairs``, in the order of the incumbent, the incumbent's order."""
+    open_pairs = np.flatnonzero(conflicts.order == 0)
+    later = np.maximum(sub.position[conflicts.first[open_pairs]], sub.position[conflicts.second[open_pairs]])
+    beyond = open_pairs[np.argsort(later, kind="stable")[sub.max_pairs :]]
+    known = decide(sub.instance, conflicts, start.op_start_ticks, start.leg_plane).order[beyond]
+    capped = fix_orders(sub.instance, conflicts, beyond, known)
+    assert capped is not None
+    return capped
 
 
 def open_conflicts(sub: Subproblem) -> Conflicts | None:

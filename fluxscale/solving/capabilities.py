@@ -71,6 +71,23 @@ def require_settings(solvers: list[Solver], options: dict[str, Any], work_limit:
         )
 
 
+def require_executor(solvers: list[Solver], executor: str) -> None:
+    """Refuse an executor that none of the solvers can use.
+
+    Raises
+    ------
+    UnsupportedError
+        Naming the executors that one of them can use.
+    """
+    known = {name for solver in solvers for name in solver.capabilities.executors}
+    if executor not in known:
+        names = " and ".join(solver.name for solver in solvers)
+        raise UnsupportedError(
+            f"{names} has no sub-solves to run there", field="executor", value=executor,
+            maybe=f"--executor {' or '.join(sorted(known))}, or --solver stage-window.",
+        )  # fmt: skip
+
+
 def refuse_limit(instance: Instance, name: str) -> None:
     """Refuse a buffer limit for a scheduler that is there to be compared with.
 

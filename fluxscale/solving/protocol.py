@@ -50,6 +50,8 @@ class SolveParams:
         ``--set solver.KEY=VALUE``; a solver refuses keys that it does not know.
     cutoff_ticks
         A comparison scheduler may give up once its iteration is sure to last longer than this; None: it may not.
+    executor
+        Where a solver runs its sub-solves: ``serial`` or ``process``; never changes the answer of a work limit.
     """
 
     time_limit_s: float | None = None
@@ -61,6 +63,7 @@ class SolveParams:
     lower_bound_ticks: int = 0
     options: dict[str, Any] = field(default_factory=dict)
     cutoff_ticks: int | None = None
+    executor: str = "serial"
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,8 @@ class Outcome:
         Counted work and sizes, for the provenance (JSON-able).
     run
         What happened, from a scheduler that cuts transfers: it has no plan, and its run stands in for one.
+    notes
+        What a reader should know of this solve.
     """
 
     plan: Plan | None
@@ -103,6 +108,7 @@ class Outcome:
     termination: Termination
     stats: dict[str, Any] = field(default_factory=dict)
     run: FluidRun | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -110,7 +116,8 @@ class Capabilities:
     """What a solver honours; what it does not is refused before the solve.
 
     ``comparison``: a scheduler to compare with. It is given the instance as it is, without symmetry, warm start or
-    improvement, and may return a run in place of a plan.
+    improvement, and may return a run in place of a plan. ``improves``: it starts from a plan, so one is made first.
+    ``executors``: where it can run sub-solves; one that has none runs in this process.
     """
 
     all_stop: bool = True
@@ -121,6 +128,8 @@ class Capabilities:
     comparison: bool = False
     work_limit_unit: str | None = None
     options: tuple[str, ...] = ()
+    improves: bool = False
+    executors: tuple[str, ...] = ("serial",)
 
 
 class Solver(Protocol):

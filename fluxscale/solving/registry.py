@@ -10,7 +10,7 @@ import importlib
 from importlib.metadata import entry_points
 from types import MappingProxyType
 
-from fluxscale.errors import BackendError, InputError, UnsupportedError, did_you_mean
+from fluxscale.errors import BackendError, InputError, did_you_mean
 from fluxscale.solving.protocol import Solver
 
 GROUP = "fluxscale.solvers"
@@ -20,6 +20,7 @@ BUILT_IN = MappingProxyType(
     {
         "exact-cpsat": "fluxscale_solvers.exact.cpsat:ExactCpSat",
         "exact-milp": "fluxscale_solvers.exact.milp:ExactMilp",
+        "stage-window": "fluxscale_solvers.decomposed.stage_window:StageWindow",
         "list": "fluxscale_solvers.heuristics.list_scheduling:ListScheduling",
         "ideal-packet": "fluxscale_solvers.baselines.ideal_packet:IdealPacket",
         "static": "fluxscale_solvers.baselines.static:Static",
@@ -35,9 +36,6 @@ BUILT_IN = MappingProxyType(
     }
 )
 """Solvers that ship with fluxscale; they need no entry point, so a checkout finds them too."""
-
-NOT_BUILT_YET = ("stage-window",)
-"""Names that the documents promise and this version does not have."""
 
 COMPARISON = (
     "ideal-packet",
@@ -76,8 +74,6 @@ def get_solver(name: str) -> Solver:
 
     Raises
     ------
-    UnsupportedError
-        If the name belongs to a solver that is not built yet.
     InputError
         If nobody knows the name.
     BackendError
@@ -85,10 +81,6 @@ def get_solver(name: str) -> Solver:
     """
     table = _table()
     if name not in table:
-        if name in NOT_BUILT_YET:
-            raise UnsupportedError(
-                "this solver is not built yet", field="solver", value=name, maybe=f"use {', '.join(solver_names())}."
-            )
         raise InputError("unknown solver", field="solver", value=name, maybe=did_you_mean(name, [*table, "auto"]))
     module, _, attribute = table[name].partition(":")
     try:

@@ -6,25 +6,36 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from fluxscale.errors import BackendError, InputError, UnsupportedError
+from fluxscale.errors import BackendError, UnsupportedError
 from fluxscale.instance.instance import Instance
 from fluxscale.schedule.fluid_run import FluidRun
-from fluxscale.solving.capabilities import missing, options_of, require, require_settings
+from fluxscale.solving.capabilities import missing, options_of, require, require_executor, require_settings
 from fluxscale.solving.protocol import Outcome, Plan, Progress, ProgressCallback, SolveParams, Solver
 from fluxscale.solving.registry import get_solver
 from fluxscale.solving.status import Termination
 
 AUTO = "auto"
-AUTO_HEURISTIC, AUTO_EXACT = "list", "exact-cpsat"
+AUTO_HEURISTIC, AUTO_EXACT, AUTO_DECOMPOSED = "list", "exact-cpsat", "stage-window"
 
 SMALL_TRANSFERS = 400
 """``auto`` adds an exact search up to this many transfers."""
 
-QUICK_WORK = 2_000_000
-"""Work of the list heuristic (op placements) where an exact search follows, which gains more per second."""
+NEAR_TRANSFERS, NEAR_GAP = 4000, 0.05
+"""``auto`` adds one up to this many transfers too if the gap that is left is at most this: then most orders are decided
+by the bound, and what is left is quickly proven."""
 
-AUTO_EXACT_SECONDS = 20.0
-"""Wall clock that ``auto`` gives the exact search when the user set no limit at all."""
+QUICK_WORK = 2_000_000
+"""Work of the list heuristic (op placements) where another search follows, which gains more per second."""
+
+QUICK_SHARE = 0.2
+"""Share of a time limit that the list heuristic gets where another search follows."""
+
+AUTO_EXACT_SECONDS, AUTO_NEAR_SECONDS = 20.0, 60.0
+"""Wall clock that ``auto`` gives the exact search when the user set no limit at all: up to ``SMALL_TRANSFERS``, and
+beyond."""
+
+AUTO_EXACT_SHARE = 0.4
+"""Share of a time limit that the exact search gets where the decomposition can follow."""
 
 
 @dataclass
@@ -75,6 +86,10 @@ class Search:
         limit = self.params.time_limit_s
         return None if limit is None else max(0.0, limit - (time.monotonic() - self.began))
 
+    def share(self, fraction: float) -> float | None:
+        """A fraction of the whole time limit in seconds, or None without one."""
+        return None if self.params.time_limit_s is None else fraction * self.params.time_limit_s
+
     def run(self, solver: Solver, *, cap_s: float | None = None, work: int | None = None) -> None:
         """Run one solver from the best plan so far and keep what is better.
 
@@ -100,6 +115,7 @@ class Search:
             warm_start=self.plan or self.params.warm_start,
             lower_bound_ticks=self.bound_ticks,
             options=options_of(solver, self.params.options),
+            executor=self.params.executor if self.params.executor in solver.capabilities.executors else "serial",
         )
         offset = time.monotonic() - self.began
         try:
@@ -117,6 +133,7 @@ class Search:
     def _take(self, solver: Solver, outcome: Outcome) -> None:
         self.stats[solver.name] = outcome.stats
         self.termination = outcome.termination
+        self.notes += outcome.notes
         if outcome.lower_bound_ticks is not None and outcome.lower_bound_ticks > self.bound_ticks:
             self.bound_ticks, self.bound_name = outcome.lower_bound_ticks, outcome.bound_name or solver.name
         value = outcome.iteration_time_ticks
@@ -135,8 +152,9 @@ class Search:
 def find_plan(name: str, search: Search) -> None:
     """Fill a search with the best plan of the solver of a name.
 
-    ``auto`` runs the list heuristic, then, on small instances whose gap is still open, the exact one. Exact solvers
-    that are asked for by name start from the list plan too.
+    ``auto`` runs the list heuristic; where its gap is still open and the exact solver can be expected to close it
+    quickly, that one; where it is open yet, the decomposition. Solvers that improve a plan and exact ones start from
+    the list plan too when they are asked for by name.
 
     Parameters
     ----------
@@ -161,8 +179,10 @@ def find_plan(name: str, search: Search) -> None:
     solver = get_solver(name)
     require(solver, search.instance)
     require_settings([solver], search.params.options, search.params.work_limit)
-    if name.startswith("exact-") and search.params.warm_start is None:
-        _warm_start(search)
+    require_executor([solver], search.params.executor)
+    improves = solver.capabilities.improves
+    if (improves or name.startswith("exact-")) and search.params.warm_start is None:
+        _warm_start(search, quick=improves)
         if search.termination is Termination.INTERRUPTED or (
             search.plan is not None and search.value_ticks == search.bound_ticks
         ):
@@ -170,8 +190,8 @@ def find_plan(name: str, search: Search) -> None:
     search.run(solver)
 
 
-def _warm_start(search: Search) -> None:
-    """Let the list heuristic find a plan to start an exact solver from; its options and work limit stay the default."""
+def _warm_start(search: Search, *, quick: bool) -> None:
+    """Let the list heuristic find a plan to start another solver from; its options and work limit stay the default."""
     try:
         heuristic = get_solver(AUTO_HEURISTIC)
     except BackendError as error:
@@ -184,37 +204,66 @@ def _warm_start(search: Search) -> None:
     settings = search.params
     search.params = replace(settings, options={}, work_limit=None)
     try:
-        search.run(heuristic)
+        search.run(heuristic, cap_s=search.share(QUICK_SHARE) if quick else None, work=QUICK_WORK if quick else None)
     finally:
         search.params = settings
 
 
 def _auto(search: Search) -> None:
-    heuristic, exact = get_solver(AUTO_HEURISTIC), None
-    small = search.instance.n_transfers <= SMALL_TRANSFERS
-    if small:
+    """Run list, exact and decomposed search one after the other, as far as each is there, fits and is needed."""
+    solvers: dict[str, Solver] = {AUTO_HEURISTIC: get_solver(AUTO_HEURISTIC)}
+    for name in (AUTO_EXACT, AUTO_DECOMPOSED):
         try:
-            exact = get_solver(AUTO_EXACT)
+            solvers[name] = get_solver(name)
         except BackendError as error:
-            search.notes.append(f"no exact search: {error}")
-    solvers = [solver for solver in (heuristic, exact) if solver is not None]
-    require_settings(solvers, search.params.options, search.params.work_limit)
-    if exact is not None and missing(exact, search.instance):
-        exact = None
-    if exact is None:
-        require(heuristic, search.instance)
-    if not missing(heuristic, search.instance):
-        search.solver = heuristic.name
-        search.run(heuristic, work=None if exact is None else QUICK_WORK)
-    if exact is None or search.good_enough or search.termination is Termination.INTERRUPTED:
-        return
-    # A work limit asks for an answer that does not depend on the clock.
-    cap_s = AUTO_EXACT_SECONDS if search.params.time_limit_s is None and search.params.work_limit is None else None
-    try:
-        search.run(exact, cap_s=cap_s)
-        search.solver = exact.name
-    except InputError as error:
-        if not isinstance(error, UnsupportedError) or search.plan is None:
-            raise
-        search.notes.append(f"no exact search: {error}")
-        search.run(heuristic)
+            search.notes.append(f"no {name}: {error}")
+    require_settings(list(solvers.values()), search.params.options, search.params.work_limit)
+    require_executor(list(solvers.values()), search.params.executor)
+    able = {name: solver for name, solver in solvers.items() if not missing(solver, search.instance)}
+    if not able:
+        require(solvers[AUTO_HEURISTIC], search.instance)
+    ran: list[str] = []
+    for name, solver in able.items():
+        if search.good_enough or search.termination is Termination.INTERRUPTED:
+            break
+        if name == AUTO_EXACT and not _exact_is_quick(search):
+            continue
+        if name == AUTO_DECOMPOSED and search.plan is None:
+            continue
+        follows = name != list(able)[-1] and search.instance.n_transfers > 0
+        try:
+            search.run(solver, cap_s=_cap(search, name, follows), work=_work(search, name, follows))
+        except UnsupportedError as error:
+            if search.plan is None:
+                raise
+            search.notes.append(f"no {name}: {error}")
+            continue
+        ran.append(name)
+        search.solver = name
+    if len(ran) > 1:
+        search.notes.append(f"auto: {', then '.join(ran)}")
+
+
+def _exact_is_quick(search: Search) -> bool:
+    """Whether an exact search can be expected to end soon: few transfers, or a bound that leaves little open."""
+    transfers, value = search.instance.n_transfers, search.value_ticks
+    near = value is not None and value - search.bound_ticks <= NEAR_GAP * value
+    return transfers <= SMALL_TRANSFERS or (near and transfers <= NEAR_TRANSFERS)
+
+
+def _cap(search: Search, name: str, follows: bool) -> float | None:
+    """Seconds for one of ``auto``'s searches; a work limit asks for an answer that does not depend on the clock."""
+    if search.params.work_limit is not None:
+        return None
+    if search.params.time_limit_s is not None:
+        share = {AUTO_HEURISTIC: QUICK_SHARE, AUTO_EXACT: AUTO_EXACT_SHARE}.get(name)
+        return search.share(share) if share is not None and follows else None
+    if name != AUTO_EXACT:
+        return None
+    return AUTO_EXACT_SECONDS if search.instance.n_transfers <= SMALL_TRANSFERS else AUTO_NEAR_SECONDS
+
+
+def _work(search: Search, name: str, follows: bool) -> int | None:
+    """Work of the list heuristic where another search follows; on a large instance that would be too little."""
+    quick = name == AUTO_HEURISTIC and follows and search.instance.n_transfers <= NEAR_TRANSFERS
+    return QUICK_WORK if quick else None

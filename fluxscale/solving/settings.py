@@ -9,7 +9,7 @@ from collections.abc import Callable
 from fluxscale.errors import InputError, UnsupportedError, did_you_mean
 
 SYMMETRY = ("auto", "off")
-EXECUTORS = ("serial", "process", "ray")
+EXECUTORS = ("auto", "serial", "process", "ray")
 
 
 def check_settings(
@@ -43,12 +43,10 @@ def check_settings(
             raise InputError(f"must be a whole number, at least {least}", field=field, value=number)
     _word("symmetry", symmetry, SYMMETRY)
     _word("executor", executor, EXECUTORS)
-    if executor != "serial":
-        raise UnsupportedError(
-            "comes with the solver stage-window", field="executor", value=executor, maybe="use serial."
-        )
-    if ray_address is not None:
-        raise UnsupportedError("comes with the solver stage-window", field="ray_address", value=ray_address)
+    if ray_address is not None and executor != "ray":
+        raise InputError("needs executor ray", field="ray_address", value=ray_address, maybe="leave it out.")
+    if executor == "ray":
+        raise UnsupportedError("is not built yet", field="executor", value=executor, maybe="use process.")
 
 
 def available_cores() -> int:

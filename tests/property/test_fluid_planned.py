@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+import numpy as np
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from fluxscale.instance.derived import derive
 from fluxscale.schedule.circuits import make_schedule
 from fluxscale.simulate.planned import play_schedule
 from fluxscale.simulate.replay import replay
@@ -20,6 +22,11 @@ from tests.strategies import instances
 def test_a_random_schedule_runs_as_the_replay_runs_it(seed: int, zero_times: bool) -> None:
     instance = replay_instance(seed, zero_times=zero_times)
     schedule = random_schedule(instance, seed)
+    # Where one circuit has two transfers at the same instant (one takes no time) they go in the order of arrival, of
+    # which a plan says nothing.
+    op = derive(instance).leg_op
+    same = np.stack([instance.leg_tx, instance.leg_rx, schedule.leg_plane, schedule.op_start_ticks[op]], axis=1)
+    assume(len(np.unique(same, axis=0)) == len(same))
     found, planned = play_schedule(instance, schedule), replay(instance, schedule)
     assert found.op_end.tolist() == planned.op_end_ticks.tolist()
     assert found.op_start.tolist() == planned.op_start_ticks.tolist()

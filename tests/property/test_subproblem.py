@@ -34,7 +34,7 @@ def simple_incumbent(instance: Instance) -> Incumbent:
 def whole(timeline: Timeline, backend: str) -> Subproblem:
     instance = timeline.instance
     ops, free = np.arange(instance.n_ops, dtype=np.int32), np.diff(instance.leg_indptr) > 0
-    sub = extract(timeline, ops, free, 0, SubSettings(PLENTY, backend, 0, 0))
+    sub = extract(timeline, ops, free, 0, SubSettings(PLENTY, PLENTY, backend))
     assert sub is not None
     return sub
 

@@ -4,7 +4,7 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from fluxscale.errors import BackendError, InputError, UnsupportedError
+from fluxscale.errors import BackendError, InputError
 from fluxscale.solving import registry
 
 
@@ -21,7 +21,8 @@ def add(monkeypatch, name, value):
 
 def test_built_in_solvers_need_no_installation(monkeypatch):
     monkeypatch.setattr(registry, "entry_points", lambda group: [])
-    assert registry.solver_names() == sorted(["exact-cpsat", "exact-milp", "list", *registry.COMPARISON])
+    ours = ["exact-cpsat", "exact-milp", "list", "stage-window"]
+    assert registry.solver_names() == sorted([*ours, *registry.COMPARISON])
 
 
 def test_a_third_party_solver_is_found_by_its_entry_point(monkeypatch):
@@ -42,12 +43,6 @@ def test_a_misspelt_name_gets_the_near_one(name):
     assert caught.value.exit_code == 2
 
 
-@pytest.mark.parametrize("name", ["stage-window"])
-def test_promised_names_say_that_they_are_not_built_yet(name):
-    with pytest.raises(UnsupportedError, match=r"not built yet.*exact-cpsat"):
-        registry.get_solver(name)
-
-
 @pytest.mark.parametrize("value", ["no_such_package.solver:Solver", "collections:NoSuchThing", "operator:truediv"])
 def test_a_solver_that_cannot_be_loaded_is_a_back_end_failure(monkeypatch, value):
     add(monkeypatch, "broken", value)
@@ -63,10 +58,6 @@ def test_listing_imports_no_solver():
     code += f"print([m for m in sys.modules if m.split('.')[0] in {heavy!r}])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
-
-
-def test_no_name_is_both_built_and_not_built():
-    assert not set(registry.BUILT_IN) & set(registry.NOT_BUILT_YET)
 
 
 @pytest.mark.parametrize("name", sorted(registry.BUILT_IN))

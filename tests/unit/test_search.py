@@ -20,6 +20,10 @@ def heuristic(outcome=None, **capabilities):
     return FakeSolver("list", outcome or found(plan(50), BEST + 50), **capabilities)
 
 
+def decomposed(outcome=None, **capabilities):
+    return FakeSolver("stage-window", outcome or found(plan(20), BEST + 20), improves=True, **capabilities)
+
+
 def exact(outcome=None, **capabilities):
     optimal = found(plan(), BEST, BEST, "cpsat", Termination.OPTIMAL)
     return FakeSolver("exact-cpsat", outcome or optimal, **capabilities)
@@ -53,17 +57,39 @@ def test_auto_stops_at_the_gap_allowed(monkeypatch):
     assert not table["exact-cpsat"].asked
 
 
-def test_auto_on_a_large_instance_is_list_alone(monkeypatch):
+def test_auto_on_a_large_instance_is_list_then_windows(monkeypatch):
     monkeypatch.setattr(module, "SMALL_TRANSFERS", 1)
-    table = register(monkeypatch, heuristic(), exact())
+    table = register(monkeypatch, heuristic(), exact(), decomposed())
     search = new_search()
     find_plan("auto", search)
-    assert search.solver == "list"
+    assert (search.solver, search.value_ticks) == ("stage-window", BEST + 20)
+    assert search.notes == ["auto: list, then stage-window"]
     assert not table["exact-cpsat"].asked
+    assert table["stage-window"].asked[0][1].warm_start.op_start_ticks[-1] == 270
+
+
+def test_auto_tries_a_proof_on_a_larger_instance_whose_gap_is_small(monkeypatch):
+    monkeypatch.setattr(module, "SMALL_TRANSFERS", 1)
+    table = register(monkeypatch, heuristic(found(plan())), exact(), decomposed())
+    search = new_search(bound=BEST - 1)
+    find_plan("auto", search)
+    assert (search.solver, search.bound_ticks) == ("exact-cpsat", BEST)
+    assert 0 < table["exact-cpsat"].asked[0][1].time_limit_s <= module.AUTO_NEAR_SECONDS
+    assert not table["stage-window"].asked
+
+
+def test_the_executor_reaches_those_that_have_sub_solves(monkeypatch):
+    table = register(monkeypatch, heuristic(), exact(), decomposed(executors=("serial", "process")))
+    monkeypatch.setattr(module, "SMALL_TRANSFERS", 1)
+    find_plan("auto", new_search(executor="process"))
+    assert [table[name].asked[0][1].executor for name in ("list", "stage-window")] == ["serial", "process"]
+    with pytest.raises(UnsupportedError, match="list has no sub-solves to run there"):
+        find_plan("list", new_search(executor="process"))
 
 
 def test_auto_keeps_the_better_plan(monkeypatch):
-    register(monkeypatch, heuristic(found(plan())), exact(found(plan(9), BEST + 9, None, None, Termination.TIME_LIMIT)))
+    late = found(plan(9), BEST + 9, None, None, Termination.TIME_LIMIT)
+    register(monkeypatch, heuristic(found(plan())), exact(found(plan(5), BEST + 5)), decomposed(late))
     search = new_search(bound=1)
     find_plan("auto", search)
     assert search.value_ticks == BEST
@@ -89,10 +115,10 @@ def test_auto_lives_with_an_exact_solver_that_refuses(monkeypatch):
     table = register(monkeypatch, heuristic(work_limit_unit="ops"), exact(UnsupportedError("too many orders are free")))
     search = new_search(bound=1)
     find_plan("auto", search)
-    assert [params.work_limit for _, params in table["list"].asked] == [module.QUICK_WORK, None]
-    assert search.solver == "list"
+    assert [params.work_limit for _, params in table["list"].asked] == [module.QUICK_WORK]
+    assert search.solver == "stage-window"
     assert search.termination is Termination.FINISHED
-    assert search.notes == ["no exact search: too many orders are free."]
+    assert search.notes == ["no exact-cpsat: too many orders are free.", "auto: list, then stage-window"]
 
 
 def test_auto_does_not_hide_bad_input(monkeypatch):
@@ -107,19 +133,19 @@ def test_auto_lives_without_the_exact_back_end(monkeypatch):
     search = new_search()
     find_plan("auto", search)
     assert search.value_ticks == BEST + 50
-    assert search.notes == ["no exact search: gone"]
+    assert search.notes == ["no exact-cpsat: gone", "auto: list, then stage-window"]
 
 
 def test_auto_goes_round_a_heuristic_that_cannot(monkeypatch):
     table = register(monkeypatch, heuristic(cyclic=False), exact())
-    search = new_search(instance=ping_pong(boundary=CYCLIC))
+    search = new_search(instance=ping_pong(boundary=CYCLIC), bound=BEST)
     find_plan("auto", search)
     assert search.solver == "exact-cpsat"
     assert not table["list"].asked
 
 
 def test_auto_refuses_what_nobody_can(monkeypatch):
-    register(monkeypatch, heuristic(cyclic=False), exact(cyclic=False))
+    register(monkeypatch, heuristic(cyclic=False), exact(cyclic=False), decomposed(cyclic=False))
     with pytest.raises(UnsupportedError, match="list: cannot honour a cyclic boundary"):
         find_plan("auto", new_search(instance=ping_pong(boundary=CYCLIC)))
 
@@ -239,7 +265,6 @@ def test_progress_knows_the_best_of_all_solvers(monkeypatch):
     news = []
     find_plan("auto", new_search(bound=7, news=news))
     assert [(n.best_ticks, n.bound_ticks, n.message) for n in news] == [
-        (BEST, 7, "list: done"),
-        (BEST, 7, "exact-cpsat: done"),
+        (BEST, 7, f"{name}: done") for name in ("list", "exact-cpsat", "stage-window")
     ]
     assert news[0].elapsed_s <= news[1].elapsed_s

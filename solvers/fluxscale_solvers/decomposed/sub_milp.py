@@ -10,7 +10,7 @@ from fluxscale_solvers.backends.mathopt import MilpLimits, safe_bound, solve_arr
 from fluxscale_solvers.exact.common import Prepared
 
 
-def search(sub: Subproblem, piece: Piece, prepared: Prepared) -> tuple[Exact, int, bool, int]:
+def search(sub: Subproblem, piece: Piece, prepared: Prepared, seconds: float | None) -> tuple[Exact, int, bool, int]:
     """Minimise the largest end + tail; the work limit counts branch-and-bound nodes.
 
     Returns
@@ -22,7 +22,7 @@ def search(sub: Subproblem, piece: Piece, prepared: Prepared) -> tuple[Exact, in
         return best, prepared.lower, True, 0
     form = Disjunctive(sub.instance, prepared.conflicts, prepared.lower, prepared.upper, prepared.unit)
     limits = MilpLimits(
-        time_limit_s=None,
+        time_limit_s=seconds,
         node_limit=sub.work_limit,
         rel_gap=0.0,
         seed=sub.seed % 2**31,

@@ -1,0 +1,1 @@
+"""Where independent pieces of work run: in this process or in worker processes, behind one protocol."""
