@@ -99,7 +99,7 @@ def cut_out(timeline: Timeline, window: Window, base: int, settings: SubSettings
     instance, sequences = timeline.instance, timeline.sequences
     derived = derive(instance)
     position = timeline.position
-    if len(window.transfers) == np.count_nonzero(np.diff(instance.leg_indptr)):
+    if len(window.transfers) == timeline.n_with_legs:
         # all of them: then the rest of the instance comes along, and the window is the whole problem
         others = np.setdiff1d(np.arange(instance.n_ops, dtype=np.int32), window.transfers)
         free = np.repeat([True, False], [len(window.transfers), len(others)])

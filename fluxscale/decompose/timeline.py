@@ -92,6 +92,11 @@ class Timeline:
     sequences: Sequences
 
     @cached_property
+    def n_with_legs(self) -> int:
+        """Number of ops that use circuits."""
+        return int(np.count_nonzero(np.diff(self.instance.leg_indptr)))
+
+    @cached_property
     def stamp(self) -> Ints:
         """Scratch for searches, int32 ``[n]``."""
         return np.zeros(self.instance.n_ops, dtype=np.int32)

@@ -14,7 +14,7 @@ from fluxscale.solving.protocol import Outcome, SolveParams
 from fluxscale.solving.registry import get_solver
 from fluxscale.solving.status import Feasibility, Termination
 from fluxscale.validate.checker import check
-from fluxscale_solvers.decomposed import stage_window
+from fluxscale_solvers.decomposed import stage_window, starts
 from tests.strategies import build, random_instance
 
 
@@ -193,3 +193,30 @@ def test_solve_runs_it_by_name_with_a_start_from_list():
     assert result.solver == "stage-window"
     assert set(result.stats) == {"list", "stage-window"}
     assert (result.executor, result.workers) == ("serial", 1)
+
+
+def test_identical_parts_of_a_large_instance_are_scheduled_once(monkeypatch):
+    """Eight equal pipelines side by side: backfilling one of them gives all of them what rules alone do not find."""
+    ops = []
+    for copy in range(8):
+        a, b = 2 * copy, 2 * copy + 1
+        for _ in range(6):
+            first = len(ops)
+            ops += [("compute", f"d{a}", 3), ("transfer", a, b, 2, [first])]
+            ops += [("compute", f"d{b}", 6, [first + 1]), ("transfer", b, a, 2, [first + 2])]
+    instance = build(ops, delay=20)
+    monkeypatch.setattr(starts, "LARGE_OPS", 1)
+    found = starts.starting_points(instance, poor_start(instance), 1, 0)
+    assert len(found) == 1
+    schedule = make_schedule(instance, found[0].op_start_ticks, found[0].leg_plane)
+    assert check(instance, schedule).ok
+    assert schedule.iteration_time_ticks == found[0].value_ticks
+    ends = found[0].op_start_ticks.reshape(8, -1)
+    assert (ends == ends[0]).all()
+
+
+def test_starting_points_differ_and_the_best_is_first():
+    found = starts.starting_points(hard(), poor_start(hard()), 4, 0)
+    values = [incumbent.value_ticks for incumbent in found]
+    assert values == sorted(values)
+    assert len(set(values)) == len(values) > 1

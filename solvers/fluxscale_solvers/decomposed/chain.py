@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -109,8 +110,14 @@ class Chain:
         self._begun_at = None
         self.settled = False
 
-    def next_batch(self) -> list[Subproblem]:
-        """Cut out windows that do not touch: no op of one is in, or next to, another. Opens a round if none is left."""
+    def next_batch(self, deadline: float | None = None) -> list[Subproblem]:
+        """Cut out windows that do not touch: no op of one is in, or next to, another. Opens a round if none is left.
+
+        Parameters
+        ----------
+        deadline
+            ``time.monotonic()`` from which on no more are cut out, or None.
+        """
         if not self._queue:
             self._close_round()
             if self.exhausted:
@@ -123,7 +130,7 @@ class Chain:
             self.options.window_work, self.options.max_pairs, self.options.backend, self._sub_seed(), self.lower
         )
         for at, window in enumerate(self._queue):
-            if len(batch) == self.cap:
+            if len(batch) == self.cap or (deadline is not None and time.monotonic() >= deadline):
                 left += self._queue[at:]
                 break
             if taken[window.transfers].any():

@@ -15,6 +15,9 @@ DEFAULT_WORK = 20_000
 OVERHEAD_WORK = 20
 """Work charged for a sub-solve beside what its back end counts: cutting out, building and reading the model."""
 
+OPS_PER_WORK = 2000
+"""Ops that one unit of work pays for where a batch is stitched and the whole schedule is timed again."""
+
 
 @dataclass(frozen=True)
 class Options:

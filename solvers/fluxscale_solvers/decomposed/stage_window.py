@@ -15,7 +15,7 @@ from fluxscale.runtime.executor import Executor, Lost, open_executor
 from fluxscale.solving.protocol import Capabilities, Outcome, Plan, Progress, ProgressCallback, SolveParams
 from fluxscale.solving.status import Termination
 from fluxscale_solvers.decomposed.chain import Chain
-from fluxscale_solvers.decomposed.options import DEFAULT_WORK, NAMES, OVERHEAD_WORK, read_options
+from fluxscale_solvers.decomposed.options import DEFAULT_WORK, NAMES, OPS_PER_WORK, OVERHEAD_WORK, read_options
 from fluxscale_solvers.decomposed.starts import starting_points
 
 TARGET = "fluxscale_solvers.decomposed.sub_solve:solve_subproblem"
@@ -29,7 +29,8 @@ class StageWindow:
 
     Several chains, each with an incumbent of its own, are improved in rounds. A round partitions the incumbent into
     windows, solves those that do not touch at the same time, and stitches what is better. Work limit: thousandths of
-    CP-SAT's deterministic time in sub-solves (other back ends: nodes), and 20 for each. The answer depends on seed and
+    CP-SAT's deterministic time in sub-solves (other back ends: nodes), 20 for each of them, and one for 2000 ops that
+    are timed again. The answer depends on seed and
     work limit alone, not on the number of workers or the executor.
     """
 
@@ -83,7 +84,7 @@ class _Run:
         n_chains = options.chains or (SEVERAL_CHAINS if instance.n_ops <= CHAIN_OPS else 1)
         row = endpoint_row(instance)
         for number, incumbent in enumerate(
-            starting_points(instance, self.params.warm_start, n_chains, self.params.seed)
+            starting_points(instance, self.params.warm_start, n_chains, self.params.seed, self.deadline)
         ):
             self._take(incumbent)
             self.chains.append(
@@ -98,12 +99,13 @@ class _Run:
 
     def _step(self) -> bool:
         """One batch of every chain; False where no chain has a window left."""
-        batches = [chain.next_batch() for chain in self.chains]
+        batches = [chain.next_batch(self.deadline) for chain in self.chains]
         subs = [sub for batch in batches for sub in batch]
         if not subs:
             return not all(chain.exhausted for chain in self.chains) and self._idle()
         results = self._solve(subs)
         for chain, batch in zip(self.chains, batches, strict=True):
+            self.work += self.instance.n_ops // OPS_PER_WORK
             chain.absorb([(sub, results[sub.key]) for sub in batch if sub.key in results])
             self._take(chain.incumbent)
         self._lead()
